@@ -1,4 +1,4 @@
-"""The command ``dpbook``: build the book, run one page, list pages and claims, lock its numbers."""
+"""The command ``dpbook``: build the book, run and check pages, list claims, keep numbers."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
     every = shared["--edition"] | {"choices": (*EDITIONS, ALL)}
     every["help"] = every["help"].replace("own folder", "own folder; or all, at once")
     add("--edition", **every)
-    words = "pages to which -p applies; the others keep the profile"
+    words = "run and render these pages alone, and nothing else"
     add("--only", action="append", default=[], metavar="GLOB", help=words)
     add = command(_run, *common)
     add("notebook", metavar="PAGE", help="a page: 04-noisy-counts, 4, 04, or a part of the name")
@@ -126,17 +126,16 @@ def _parser() -> argparse.ArgumentParser:
     # for the list of commands: `dpbook.__main__` takes it out before, as it needs no book
     commands.add_parser("rank", help="rank your own data privately")
     add = command(_compare)
-    add("other", type=Path, metavar="OTHER", help="a claims.json of another build, or a version")
+    add("other", type=Path, metavar="OTHER", help="a claims.json of another build")
     words = "compare with this one (default: _build/claims.json of the book)"
     add("here", type=Path, nargs="?", metavar="claims.json", help=words)
     command(_certificate, "--output")
     add = command(_slides, "--output")
     add("notebook", nargs="*", metavar="PAGE", help="pages, named as for run (default: all)")
-    words = "show what changed since this version, a tag of git"
-    command(_errata)("--since", metavar="VERSION", help=words)
-    add = command(_lock, "--output")
-    add("--dry-run", action="store_true", help="show the changes only")
-    add("--because", default="", metavar="WHY", help="the reason, recorded with the changes")
+    command(_errata)
+    add = command(_numbers, "--output")
+    words = "keep what this page found, and no other; may be repeated"
+    add("--accept", action="append", metavar="PAGE", help=words)
     return parser
 
 
@@ -157,11 +156,13 @@ def _build(given: argparse.Namespace, root: Path) -> int:
     """bring the whole book up to date"""
     from dpbook.book.run import build
 
-    out, which = _out(given, root), {"overrides": given.overrides, "only": given.only}
-    jobs = build.plan(root, out, profile=given.profile, **which)
+    if given.only:
+        how = {"timeout": given.timeout, "profile": given.profile, "out": given.output}
+        pages = select(find_pages(root), given.only)
+        return max(build.run_page(root, page.name, given.overrides, **how) for page in pages)
+    out = _out(given, root)
+    jobs = build.plan(root, out, profile=given.profile, overrides=given.overrides)
     profile = given.profile + ", with parameters of the reader" * bool(given.overrides)
-    if given.only and not given.overrides:
-        print("note: -p applies to the pages of --only; every page is brought up to date")
     how = {"workers": given.jobs, "timeout": given.timeout, "edition": given.edition}
     return build.build_book(root, out, jobs, profile=profile, **how)
 
@@ -233,48 +234,35 @@ def _claims(given: argparse.Namespace, root: Path) -> int:
     return 0
 
 
-def _lock(given: argparse.Namespace, root: Path) -> int:
-    """show what a build changed, and record it with a reason"""
+def _numbers(given: argparse.Namespace, root: Path) -> int:
+    """compare a build with the numbers that are kept, or keep those of a page"""
     from dpbook.book.run import numbers
 
     out = _out(given, root)
-    profile, came_out = outcome(out)
-    if profile not in numbers.PROFILES or came_out not in ("passed", "moved"):
-        words = f"profile {profile}, outcome {came_out}"
-        allowed = f"a whole build at {' or '.join(numbers.PROFILES)} that contradicts nothing"
-        raise PageError(f"{out} holds no build that can be kept ({words}); needed is {allowed}")
-    changes = numbers.renew(root, out, profile, given.because, write=not given.dry_run)
-    where = "found" if given.dry_run else f"kept in {numbers.FOLDER}"
-    print(*changes, f"{len(changes)} changes {where}", sep="\n")
-    return 0
+    if outcome(out)[0] != numbers.PROFILE:
+        raise PageError(f"{out} holds no whole build at the pages' own values: `make book` first")
+    if given.accept:
+        moved = [line for page in given.accept for line in numbers.accept(root, out, page)]
+        print(*moved, f"{len(moved)} lines changed in {numbers.FOLDER}", sep="\n")
+        return 0
+    moved = numbers.not_as_kept(root, out)
+    print(*moved, sep="\n")
+    print(f"{len(moved)} numbers are not as kept in {numbers.FOLDER}", end="")
+    print("; if a page's are right: dpbook numbers --accept PAGE" * bool(moved))
+    return int(bool(moved))
 
 
 def _compare(given: argparse.Namespace, root: Path) -> int:
-    """compare two builds or versions, claim by claim"""
-    return int(_moved(*(_state(root, side) for side in (given.other, given.here))))
-
-
-def _moved(before: compare.Claims, after: compare.Claims) -> bool:
+    """compare the claims of two builds"""
+    here = given.here or root / "_build" / "claims.json"
+    before, after = (compare.claimed(compare.load(side)) for side in (given.other, here))
     changes = compare.changes(before, after)
     print(*changes, compare.summary(before, after, changes), sep="\n")
-    return bool(changes)
-
-
-def _state(root: Path, side: Path | None) -> compare.Claims:
-    """A ``claims.json``, or the tag of a version; None is the last build of the book."""
-    if side and side.suffix != ".json" and not side.exists():
-        return compare.version(root, str(side))
-    path = side or root / "_build" / "claims.json"
-    if not side and not path.is_file():
-        raise PageError(f"{path} is missing: `make book` writes it")
-    return compare.claimed(compare.load(path))
+    return int(bool(changes))
 
 
 def _errata(given: argparse.Namespace, root: Path) -> int:
-    """list the errata, and what changed since a version"""
-    if given.since:
-        _moved(compare.version(root, given.since), _state(root, None))
-        return 0
+    """list the errata"""
     ledger = load_ledger(root / "book" / "claims.yml")
     print(*(f"{c.id}: {c.heading}" for c in ledger.values() if c.is_erratum), sep="\n")
     return 0

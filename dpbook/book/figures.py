@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,11 +13,16 @@ import numpy as np
 from cycler import cycler
 from IPython import get_ipython
 from matplotlib import style
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from matplotlib.transforms import Bbox
+
+from dpbook.book.pages import SERIES_MIME
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
     from matplotlib.table import Table
     from matplotlib.text import Annotation
@@ -42,6 +48,9 @@ _MECHANISMS = {
 }
 #: One colour for each mechanism, in every figure.
 MECHANISMS = {name: COLORS[color] for name, color in _MECHANISMS.items()}
+
+#: Of a series a build keeps at most so many numbers.
+POINTS = 12
 
 #: Lines are told apart without colour, too.
 DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (8, 3)), "-.")
@@ -79,11 +88,87 @@ def use_style() -> None:
     mpl.rcdefaults()
     style.use(Path(__file__).with_name("book.mplstyle"))
     mpl.rcParams["axes.prop_cycle"] = cycler(color=list(COLORS.values())[:7], linestyle=DASHES)
-    if get_ipython() is not None:
+    if (shell := get_ipython()) is not None:
         from matplotlib_inline.backend_inline import set_matplotlib_formats
 
-        # No tight bounding box: figures of one size stay one size on the page. And no date.
-        set_matplotlib_formats("svg", bbox_inches=None, metadata={"Date": None})
+        set_matplotlib_formats("svg")
+        show = shell.display_formatter
+        show.formatters["image/svg+xml"].for_type(Figure, vector_graphic)
+        show.mimebundle_formatter.for_type(Figure, lambda fig: {SERIES_MIME: series_of(fig)})
+
+
+def vector_graphic(figure: Figure) -> str:
+    """A figure as SVG, in its own size and without a date; it is laid out once."""
+    drawn = io.StringIO()
+    canvas: Any = FigureCanvasSVG(figure)
+    canvas.print_svg(drawn, metadata={"Date": None})
+    return drawn.getvalue()
+
+
+def series_of(figure: Figure) -> dict[str, Any]:
+    """What a figure draws, by kind, place and label: at most `POINTS` numbers of each series.
+
+    A series with error bars comes as its ``mean`` and, as ``error``, half of what a bar reaches to
+    one side: of a 95 % interval that is about a standard error.
+    """
+    found: dict[str, Any] = {}
+    for number, ax in enumerate(figure.axes):
+        barred = [one for one in ax.containers if isinstance(one, ErrorbarContainer)]
+        seen = {id(part) for one in barred for part in one.get_children()}
+        for at, one in enumerate(barred):
+            line, _, (segments, *_) = one.lines
+            reach = [np.ptp(ends, axis=0).max() / 2 for ends in segments.get_segments()]
+            series = {"error": _thinned(np.array(reach) / 2)}
+            if line is not None:
+                series["mean"] = _thinned(line.get_ydata())
+            found[_name("bars", number, at, one)] = series
+        kinds: Any = (
+            ("line", ax.lines, _coordinates),
+            ("area", ax.collections, _areas),
+            ("image", ax.images, _cells),
+        )
+        for kind, artists, numbers in kinds:
+            rest = [artist for artist in artists if id(artist) not in seen]
+            for at, artist in enumerate(rest):
+                name = _name(kind, number, at, artist)
+                for axis, values in numbers(artist).items():
+                    thinned = _thinned(values)
+                    if axis != " x" or thinned not in found.values():  # most lines share it
+                        found[name + axis] = thinned
+        boxes = [one.get_bbox().extents for one in ax.patches if isinstance(one, Rectangle)]
+        if boxes:
+            found[f"boxes {number}"] = _thinned(boxes)
+    return found
+
+
+def _name(kind: str, axes: int, at: int, artist: Any) -> str:
+    """What an artist is, in which axes and at which place, and its label if it has one."""
+    label = str(artist.get_label())
+    return f"{kind} {axes}.{at}" + (f" {label}" if not label.startswith("_") else "")
+
+
+def _coordinates(line: Line2D) -> dict[str, Any]:
+    return {" x": line.get_xdata(orig=False), " y": line.get_ydata(orig=False)}
+
+
+def _areas(drawn: Any) -> dict[str, Any]:
+    """The numbers behind points, an area or a coloured table."""
+    if drawn.get_array() is not None:
+        return {"": drawn.get_array()}
+    if np.size(drawn.get_offsets()) > 2:
+        return {"": drawn.get_offsets()}
+    return {"": np.concatenate([path.vertices for path in drawn.get_paths()] or [np.empty(0)])}
+
+
+def _cells(image: Any) -> dict[str, Any]:
+    return {"": image.get_array()}
+
+
+def _thinned(values: Any) -> list[Any]:
+    """Some of the numbers, equally spaced in their order, both ends among them."""
+    flat: Any = np.ravel(np.ma.filled(np.ma.asarray(values, dtype=float), np.nan))
+    places = np.linspace(0, max(flat.size - 1, 0), min(flat.size, POINTS)).astype(int)
+    return [one if np.isfinite(one) else str(one) for one in flat[places].tolist()]
 
 
 def label_line(ax: Axes, line: Line2D, text: str, dx: float = 6.0, dy: float = 0.0) -> Annotation:

@@ -27,6 +27,8 @@ from typing import Any
 
 # yaml is imported where it is needed: a page in a browser does without it.
 PROFILES = "profiles.yml"
+#: The type under which what a figure draws, or a table holds, lies in the outputs of a page.
+SERIES_MIME = "application/vnd.dpbook.series+json"
 _UNREADABLE = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError)
 _INTERVAL = re.compile(r"([\[(])\s*([^\s,]+)\s*,\s*([^\s,]+)\s*([\])])")
 

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 from typing import Any
 
-from IPython.display import HTML
-
 from dpbook.book.ledger.words import table_html
+from dpbook.book.pages import SERIES_MIME
 
 Format = str | Callable[[Any], str]
+
+
+@dataclass(frozen=True, repr=False)
+class Shown:
+    """HTML, and the numbers in it by name, which the record of a build keeps."""
+
+    html: str
+    series: Mapping[str, list[float]]
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        return {"text/html": self.html, SERIES_MIME: dict(self.series)}
+
+    def __repr__(self) -> str:
+        return f"<{', '.join(self.series)}>"
 
 
 def say(name: str, value: Any) -> None:
@@ -40,7 +56,7 @@ def table(
     *,
     caption: str | None = None,
     header: int = 1,
-) -> HTML:
+) -> Shown:
     """Show rows as a table.
 
     Parameters
@@ -60,11 +76,13 @@ def table(
 
     Returns
     -------
-    IPython.display.HTML
+    Shown
+        The HTML, and what a build keeps of it.
     """
-    heads, texts = _columns(list(rows), formats or {})
+    listed = list(rows)
+    heads, texts = _columns(listed, formats or {})
     shown = table_html(heads, texts, caption=caption, header=header, name=name)
-    return HTML(f'<div class="book-table">\n{shown}\n</div>')
+    return Shown(f'<div class="book-table">\n{shown}\n</div>', _series(listed, heads))
 
 
 def slider(
@@ -75,7 +93,7 @@ def slider(
     caption: str,
     start: int = 0,
     promise: float | None = None,
-) -> HTML:
+) -> Shown:
     """Show one row at a time, chosen by a range input, with bars for its numbers.
 
     Everything is computed before: the page holds all rows, and a table below says the same.  Bars
@@ -95,7 +113,8 @@ def slider(
 
     Returns
     -------
-    IPython.display.HTML
+    Shown
+        The HTML, and what a build keeps of it.
     """
     listed = list(rows)
     last = len(listed) - 1
@@ -120,13 +139,14 @@ def slider(
     data = escape(json.dumps({"rows": texts, "shares": shares, "marks": marks}))
     empty = '<span></span><i aria-hidden="true"></i>'
     lines = "".join(f"<dt>{escape(head)}</dt><dd>{empty}</dd>" for head, _ in others)
-    return HTML(
+    html = (
         f'<div class="slider" data-slider="{data}"><p>{escape(caption)}</p>\n'
         f"{_range(over, last, start)}\n<dl>{lines}</dl>\n</div>\n"
         f'<details class="slider-table"><summary>All values</summary>\n'
         f'<div class="book-table">{table_html(heads, texts, caption=caption, name=name)}</div>'
         "</details>"
     )
+    return Shown(html, _series(listed, heads))
 
 
 def moving(
@@ -136,7 +156,7 @@ def moving(
     *,
     start: int = 0,
     form: str = "{:g}",
-) -> HTML:
+) -> Shown:
     """Show a figure at one of several values, chosen by a range input below it.
 
     Parameters
@@ -154,21 +174,28 @@ def moving(
 
     Returns
     -------
-    IPython.display.HTML
+    Shown
+        The HTML, and what a build keeps of it.
     """
     import matplotlib.pyplot as plt
+
+    from dpbook.book.figures import series_of, vector_graphic
 
     values = list(values)
     if not 0 <= start < len(values):
         raise ValueError(f"start is {start}; allowed are 0 to {len(values) - 1}, one of the values")
     known: dict[str, int] = {}
     frames = []
+    series: dict[str, Any] = {}
     for value in values:
-        drawn = io.StringIO()
         draw(value)
-        plt.savefig(drawn, format="svg", metadata={"Date": None})
+        figure = plt.gcf()
+        drawn = vector_graphic(figure)
+        if value == values[-1]:
+            shown = series_of(figure)
+            series = {f"{form.format(value)} {name}": shown[name] for name in shown}
         plt.close()
-        parts = [known.setdefault(part, len(known)) for part in drawn.getvalue().split("<")]
+        parts = [known.setdefault(part, len(known)) for part in drawn.split("<")]
         cuts = [0, *(k for k in range(1, len(parts)) if parts[k] != parts[k - 1] + 1), len(parts)]
         frames.append([n for i, j in pairwise(cuts) for n in (parts[i], j - i)])
     draw(values[start])
@@ -176,7 +203,8 @@ def moving(
     said = [form.format(value) for value in values]
     data = escape(json.dumps({"parts": list(known), "frames": frames, "said": said}))
     inside = _range(label, len(values) - 1, start)
-    return HTML(f'<div class="slider moving" data-moving="{data}">{inside}</div>')
+    html = f'<div class="slider moving" data-moving="{data}">{inside}</div>'
+    return Shown(html, series)
 
 
 def _range(label: str, last: int, start: int) -> str:
@@ -215,6 +243,14 @@ def _columns(
         heads.append((str(head), numbers))
         columns.append([_text(value, formats.get(head)) for value in values])
     return heads, list(zip(*columns, strict=True))
+
+
+def _series(rows: list[Mapping[str, Any]], heads: list[tuple[str, bool]]) -> dict[str, list[float]]:
+    """The columns of a table in which numbers stand, without what is missing in a row."""
+    columns = [head for head, number in heads if number]
+    return {
+        head: [float(row[head]) for row in rows if row.get(head) is not None] for head in columns
+    }
 
 
 def _text(value: Any, form: Format | None) -> str:

@@ -31,7 +31,7 @@ OUTSIDE = "is outside the allowed values"
         ("build -p epsilon 11", f"page 01-one: epsilon = 11 {OUTSIDE}"),
         ("build -p n_items 4.5", "page 01-one: n_items = 4.5 has the wrong type, float"),
         ("build -p epsilom 1", "no parameter 'epsilom' on any page; there are epsilon, n_items"),
-        ("build --only 02* -p x 1", "no parameter 'x' on 02-two; there are epsilon, n_items"),
+        ("build --only 02* -p x 1", "page 02-two: no parameter 'x'; there are epsilon, n_items"),
         ("build --only 09*", "no page matches 09*; the pages are 01-one, 02-two"),
         ("build --profile big", "no profile 'big'; notebooks/profiles.yml has default, smoke"),
         ("build --profile high", f"page 01-one: n_items = 9 {OUTSIDE}"),
@@ -65,7 +65,7 @@ def test_refused_before_anything_runs(tiny_book, monkeypatch, capsys, command, c
     "words",
     [
         *(f"build --jobs {jobs}" for jobs in ("0", "-1", "two", "1.5")),
-        *(f"{one} --output=" for one in ("build", "run 1", "lock", "slides", "serve", "live")),
+        *(f"{one} --output=" for one in ("build", "run 1", "numbers", "slides", "serve", "live")),
         *("list -p epsilon 1", "build --edition pupil", "live --edition pupil"),
     ],
 )
@@ -75,17 +75,27 @@ def test_what_no_command_takes_is_refused(tiny_book, capsys, words):
     assert stop.value.code == 2 and "usage: dpbook" in capsys.readouterr().err
 
 
-def test_the_command_line_wins_over_the_profile_on_the_selected_pages(tiny_book):
-    def planned(overrides, *only):
-        how = {"profile": "smoke", "overrides": overrides, "only": only}
-        return [(j.parameters, j.overrides) for j in build.plan(tiny_book, tiny_book, **how)]
+def test_the_command_line_wins_over_the_profile(tiny_book):
+    def planned(*overrides):
+        jobs = build.plan(tiny_book, tiny_book, profile="smoke", overrides=overrides)
+        return [(job.parameters, job.overrides) for job in jobs]
 
-    own = {"epsilon": 0.5, "n_items": 3}
-    assert planned([("epsilon", "0.5")], "01*") == [
-        (own, own),
-        ({"epsilon": 1.0, "n_items": 4}, {}),
-    ]
-    assert [given["n_items"] for given, _ in planned([("n_items", "6")])] == [6, 6]
+    one, two = planned(("epsilon", "0.5"))
+    assert one == ({"epsilon": 0.5, "n_items": 3}, {"epsilon": 0.5, "n_items": 3})
+    assert two == ({"epsilon": 0.5, "n_items": 4}, {"epsilon": 0.5})
+    assert [given["n_items"] for given, _ in planned(("n_items", "6"))] == [6, 6]
+
+
+def test_only_some_pages_are_run_and_rendered(tiny_book, monkeypatch):
+    ran = []
+
+    def run_page(root, name, overrides, **_):
+        ran.append((name, overrides))
+        return 0
+
+    monkeypatch.setattr(build, "run_page", run_page)
+    assert main(["build", "--only", "02*", "-p", "epsilon", "2"], tiny_book) == 0
+    assert ran == [("02-two", [["epsilon", "2"]])]
 
 
 def test_list(tiny_book, capsys):
@@ -160,8 +170,7 @@ def test_rendering_that_fails_keeps_the_old_book(tiny_book, monkeypatch, capsys)
     lines = "fine\n\x1b[91mbook/a.md:3: WARNING: no such label\x1b[0m\n"
 
     def half_written(call, words, **_):
-        if "--path-output" in words:
-            write_whole(Path(words[-1]) / "_build/html/index.html", "half of it")
+        write_whole(Path(words[1]) / "index.html", "half of it")
         return subprocess.CompletedProcess([], 1, stdout=lines)
 
     monkeypatch.setattr(render, "run_python", half_written)
@@ -171,7 +180,7 @@ def test_rendering_that_fails_keeps_the_old_book(tiny_book, monkeypatch, capsys)
     assert "book/a.md:3: WARNING: no such label\n" in told and "fine" not in told
     assert not render.render_page(tiny_book, out, "01-one")
     told = capsys.readouterr().err
-    assert "no such label" in told and "the page could not be rendered" in told
+    assert "no such label" in told and "the HTML could not be rendered" in told
     assert {path.read_text() for path in (out / "html").rglob("*.html")} == {"old"}
     assert not list(out.glob("staging*"))
 

@@ -9,7 +9,7 @@ import yaml
 from dpbook.book import proved
 from dpbook.book.ledger import check as claims
 from dpbook.book.ledger.claims import load_ledger
-from dpbook.book.run import build, collect, numbers
+from dpbook.book.run import build, collect
 from dpbook.privacy import certify_mechanism, randomized_response_distribution
 from tests.test_verifier import altered
 
@@ -154,19 +154,5 @@ def test_running_a_page_checks_its_claims(tiny_book, shown, monkeypatch, capsys,
         return [build.Outcome(job, 1.0) for job in jobs]
 
     monkeypatch.setattr(build, "run_pages", ran)
-    monkeypatch.setattr(numbers, "problems", lambda *_: [])
     assert build.run_page(tiny_book, "1", (), timeout=9, shown=False) == code
     assert ("holds is True, but the verdict slip needs" in capsys.readouterr().err) is bool(code)
-
-
-def test_the_certificate_of_another_claim_is_not_as_kept(tiny_book, shown):
-    """Under this one's name it would be right, as the program sees it; but it is another."""
-    path = tiny_book / "_build/executed/notebooks/01-one.ipynb"
-    assert collected(tiny_book, shown) == []
-    before = numbers.gathered([path])
-    record, one = (shown[kind] for kind in MIMES)
-    twice = named(record, one | {"laws": [[[0, 2], [2]], [[2], [0, 2]]]})
-    other = shown | dict(zip(MIMES, twice, strict=True))
-    assert collected(tiny_book, other) == []
-    after, name = numbers.gathered([path]), ("01-one", "claim XSC-RR")
-    assert [at for at in before if numbers.difference(before[at], after[at])] == [name]

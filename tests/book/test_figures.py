@@ -38,17 +38,37 @@ def test_the_same_figure_is_the_same_bytes(form):
     assert draw(form) == draw(form)
 
 
-def test_a_figure_of_a_notebook_has_no_date(monkeypatch):
-    how = {}
-    inline = "matplotlib_inline.backend_inline.set_matplotlib_formats"
-    monkeypatch.setattr(inline, lambda *formats, **options: how.update(options))
-    monkeypatch.setattr(figures, "get_ipython", object)
-    figures.use_style()
-    plain, ours = io.StringIO(), io.StringIO()
-    fig, _ = plt.subplots()
+def test_a_figure_of_a_notebook_has_no_date_and_is_as_large_as_drawn():
+    fig, ax = plt.subplots(figsize=(3, 2))
+    ax.plot([0, 1])
+    plain = io.StringIO()
     fig.savefig(plain, format="svg")
-    fig.savefig(ours, format="svg", **how)
-    assert "<dc:date>" in plain.getvalue() and "<dc:date>" not in ours.getvalue()
+    ours = figures.vector_graphic(fig)
+    assert "<dc:date>" in plain.getvalue() and "<dc:date>" not in ours
+    assert 'width="216pt" height="144pt"' in ours
+
+
+def test_what_a_figure_draws_is_told_by_series():
+    fig, (left, right) = plt.subplots(1, 2)
+    left.plot([1, 2, 3], [4, 5, np.inf], label="errors")
+    left.plot([1, 2, 3], [6, 7, 8])
+    left.errorbar([1, 2], [0.5, 0.6], yerr=[0.2, 0.4], label="runs")
+    right.bar([0, 1], [3, 4])
+    right.imshow([[1, 2], [3, 4]])
+    found = figures.series_of(fig)
+    assert found["line 0.0 errors x"] == [1, 2, 3]
+    assert found["line 0.0 errors y"] == [4, 5, "inf"]
+    assert found["line 0.1 y"] == [6, 7, 8] and "line 0.1 x" not in found
+    assert found["bars 0.0 runs"]["mean"] == [0.5, 0.6]
+    assert found["bars 0.0 runs"]["error"] == pytest.approx([0.1, 0.2])
+    assert found["image 1.0"] == [1, 2, 3, 4] and found["boxes 1"][3] == 3
+    assert len(figures.series_of(draw_many())["line 0.0 y"]) == figures.POINTS
+
+
+def draw_many():
+    fig, ax = plt.subplots()
+    ax.plot(np.arange(1000))
+    return fig
 
 
 def test_the_background_is_opaque_white():

@@ -1,223 +1,166 @@
-"""What a build must find again: what is kept, what may move, what is told, and who may keep it."""
+"""What a build must find again: what is kept, how near it must come back, and who may keep it."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from dpbook.book.cli import main
 from dpbook.book.files import note
 from dpbook.book.ledger.check import RECORD_MIME
-from dpbook.book.run import errata, numbers
+from dpbook.book.pages import SERIES_MIME, find_page
+from dpbook.book.run import numbers
+from dpbook.book.run.keys import page_keys
 
-ROOT = Path(__file__).resolve().parents[2]
-PART = {"what": "loss", "sign": "≤", "value": 0.5, "limit": 1, "slack": 1e-9, "entries": 4}
+PART = {"what": "loss", "sign": "≤", "value": 0.5, "limit": 1, "stated": 1, "slack": 1e-9}
 CONTROL = {"subject": "control", "name": "half", "parts": [PART | {"value": 2, "passes": False}]}
-RECORD = {"id": "A-1", "holds": True, "tried": {"n": [2, 5]}, "report": {"x": 0.25}}
-SVG = '<svg><path d="M 1.5 2 L 3 4.25"/><text>errors</text></svg>'
-TABLE = "<table><tr><td>0.25</td></tr></table>"
-SOURCE = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}}
+RECORD = {"id": "A-1", "holds": True, "repaired": None, "applies": True, "control": True}
+MEAN = {"p": 0.5, "mean": 0.25, "sd": 1.0, "sd_between": 0.01, "runs": 4, "replicates": 5}
+SERIES = {"line 0.0 errors y": [0.5, 0.25, 0.125], "bars": {"mean": [0.5], "error": [0.01]}}
 
 
-def record(control=CONTROL, report=None, **fields):
-    printed = {"subject": "printed", "name": "", "parts": [PART | {"passes": True} | fields]}
-    changed = {"measured": [printed, control]}
-    return RECORD | changed | ({} if report is None else {"report": report})
+def record(part=None, **fields):
+    printed = {"subject": "printed", "name": "", "parts": [PART | {"passes": True} | (part or {})]}
+    report = {"loss": 0.25, "runs": [MEAN]}
+    return RECORD | {"measured": [printed, CONTROL], "report": report} | fields
 
 
-def executed(folder, record=record(), svg=SVG, table=TABLE, parameters=None):  # noqa: B008
-    """An executed page with a claim, a number of a sentence, a figure and a table."""
+def executed(folder, found=None, series=SERIES, share="0.25", stamp=None):
+    """An executed page with a claim, a number of a sentence and a figure; its path."""
     outputs = [
-        {"data": {RECORD_MIME: record}},
-        {"data": {numbers.GLUE: "0.25"}, "metadata": {"scrapbook": {"name": "share"}}},
-        {"data": {errata.MIME: {"name": "A-1", "output": "π\n"}}},
-        {"data": {"image/svg+xml": [svg], "text/plain": "<Figure>"}},
-        {"data": {"text/html": table}},
-        {"text": "printed 7\n"},
+        {"data": {RECORD_MIME: found or record()}},
+        {"data": {numbers.GLUE: share}, "metadata": {"scrapbook": {"name": "share"}}},
+        {"data": {"image/svg+xml": ["<svg/>"], SERIES_MIME: series}},
     ]
     path = folder / "01-one.ipynb"
     path.parent.mkdir(parents=True, exist_ok=True)
-    cells = [{"id": "c", "outputs": outputs}, {"source": "text"}]
-    stamp = {"metadata": {"dpbook": {"parameters": parameters or {"seed": 1}}}}
-    path.write_text(json.dumps({"cells": cells, **stamp}))
-    return numbers.gathered([path, folder / "02-never-ran.ipynb"])
+    cells = [{"id": "c", "outputs": outputs}]
+    path.write_text(json.dumps({"cells": cells, "metadata": {"dpbook": stamp or {}}}))
+    return path
 
 
-def test_records_numbers_figures_tables_and_printed_text_are_gathered(tmp_path):
-    found = executed(tmp_path)
-    names = ["claim A-1", "reports A-1 x", "says share", "A-1"]
-    names += ["shows c 0", "shows c 1", "shows c 2"]
-    assert [*found] == [("01-one", name) for name in names]
-    assert found["01-one", "claim A-1"][1] == [0.5]
+def test_what_a_reader_is_told_is_gathered(tmp_path):
+    found = numbers.found_on(executed(tmp_path))
+    assert found["claim A-1"] == "as printed it passes, controls caught"
+    assert found["test A-1"] == ["loss ≤ 1, slack 1e-09"]
+    assert found["reports A-1 loss"] == found["says share"] == 0.25
+    assert found["reports A-1 runs.mean"] == [{"mean": 0.25, "error": 0.005}]
+    assert found["draws c line 0.0 errors y"] == [0.5, 0.25, 0.125]
 
 
 @pytest.mark.parametrize(
     ("other", "name"),
     [
-        *(
-            ({"record": record(**change)}, "claim A-1")
-            for change in (
-                *({"slack": 0.1}, {"entries": 1}, {"error": 0.1}, {"limit": 2}, {"value": 0.6}),
-                *({"what": "gain"}, {"control": CONTROL | {"name": "a third"}}),
-                {"control": CONTROL | {"parts": [PART | {"value": 2.0001, "passes": False}]}},
-            )
-        ),
-        ({"record": record() | {"tried": {"n": [2, 2]}}}, "claim A-1"),
-        ({"record": record() | {"score": {"mutants": 3}}}, "claim A-1"),
-        ({"record": record() | {"certificate": "0" * 64}}, "claim A-1"),
-        ({"svg": SVG.replace("4.25", "4.5")}, "shows c 0"),
-        ({"svg": SVG.replace("errors", "gains")}, "shows c 0"),
-        ({"table": TABLE.replace("0.25", "0.50")}, "shows c 1"),
+        ({"found": record(holds=False)}, "claim A-1"),
+        ({"found": record(control=False)}, "claim A-1"),
+        ({"found": record(part={"slack": 0.08})}, "test A-1"),
+        ({"found": record(part={"slack": 1e-12})}, "test A-1"),
+        ({"found": record(part={"stated": 3})}, "test A-1"),
+        ({"found": record(part={"error": 1e-6})}, "test A-1"),
+        ({"found": record(part={"what": "gain"})}, "test A-1"),
+        ({"found": record(report={"loss": 0.250001, "runs": [MEAN]})}, "reports A-1 loss"),
+        ({"found": record(report={"loss": 0.25, "runs": [MEAN | {"mean": 0.2506}]})}, "runs.mean"),
+        ({"share": "0.2511"}, "says share"),
+        ({"series": SERIES | {"line 0.0 errors y": [0.5, 0.25, 0.126]}}, "errors y[2]"),
+        ({"series": SERIES | {"bars": {"mean": [0.502], "error": [0.01]}}}, "bars.mean[0]"),
+        ({"series": SERIES | {"bars": {"mean": [0.5], "error": [0.02]}}}, "bars.error[0]"),
+        ({"series": {"bars": SERIES["bars"]}}, "line 0.0 errors y: is gone"),
     ],
 )
-def test_a_weaker_test_or_another_picture_is_told(tmp_path, other, name):
-    before, after = executed(tmp_path / "a"), executed(tmp_path / "b", **other)
-    moved = [at[1] for at in before if numbers.difference(before[at], after[at])]
-    assert moved == [name]
-    assert executed(tmp_path / "c") == before
-
-
-@pytest.mark.parametrize(("to", "told"), [(" 77.87 ", True), (" 77.7700001 ", False)])
-def test_one_point_of_many_is_told_and_rounding_is_not(to, told):
-    text = " ".join(f"{x % 400}.{x}" for x in range(5000)) + " url(#m7e70-71e70)"
-    before, after = (numbers._print(one) for one in (text, text.replace(" 77.77 ", to)))
-    assert bool(numbers.difference(before, after)) is told
+def test_what_a_reader_would_see_is_told(tmp_path, other, name):
+    old = numbers.found_on(executed(tmp_path / "a"))
+    new = numbers.found_on(executed(tmp_path / "b", **other))
+    (line,) = numbers.moved(old, new, {"share": ".2f"})
+    assert name in line
 
 
 @pytest.mark.parametrize(
-    ("kept", "found", "words"),
+    "other",
     [
-        (1.3068528194, 1.3068548, ""),  # half a unit in the sixth digit is 5e-6
-        (1.3068528194, 1.306858, ": 1.306853 -> 1.306858"),
-        (1.3068528194, 1.306847, ": 1.306853 -> 1.306847"),
-        (1234567.0, 1234571.0, ""),
-        (1234567.0, 1234573.5, ": 1234567.0 -> 1234574.0"),
-        (3, 2, ": 3 -> 2"),
-        (1, True, ": 1 -> True"),
-        (0.0, 1e-300, ": 0 -> 1e-300"),
-        ([1, 2.5], [1, 2.6], "[1]: 2.5 -> 2.6"),
-        ("inf", "inf", ""),
+        {"found": record(part={"value": 0.4})},  # of the worst entry
+        {"found": record(part={"limit": 0.9})},  # of an array of limits
+        {"found": record(report={"loss": 0.25 + 2e-7, "runs": [MEAN | {"mean": 0.2504}]})},
+        {"share": "0.2509"},  # two digits are shown
+        {"series": SERIES | {"line 0.0 errors y": [0.5, 0.25, 0.125 + 4e-7]}},
+        {"series": SERIES | {"bars": {"mean": [0.5005], "error": [0.0105]}}},
     ],
 )
-def test_a_number_stays_as_it_is_to_a_reader(kept, found, words):
-    pair = [
-        [*map(numbers.short, x)] if isinstance(x, list) else numbers.short(x) for x in (kept, found)
-    ]
-    assert numbers.difference(*pair) == words
+def test_what_no_reader_sees_is_not_told(tmp_path, other):
+    old = numbers.found_on(executed(tmp_path / "a"))
+    new = numbers.found_on(executed(tmp_path / "b", **other))
+    assert numbers.moved(old, new, {"share": ".2f"}) == []
 
 
-def row(mean, p=0.5):
-    spread = {"sd": 1.0, "replicates": 5, "sd_between": 0.01, "runs": 10}
-    return {"mean": mean, "p": p, "noise": "fresh"} | spread
-
-
-def test_simulated_means_are_compared_by_their_errors_at_other_parameters():
-    def reported(*rows):
-        return dict(numbers.reported({"report": {"t": [*rows]}}))
-
-    kept = reported(row(0.5), row(0.7, p=0.9))
-    assert [*kept] == ["t[noise=fresh, p=0.5]", "t[noise=fresh, p=0.9]"]
-    old, _ = kept.values()
-    near, far = ([mean, *old[1:]] for mean in (0.62, 0.63))
-    assert "0.5 -> 0.62" in numbers.difference(old, near)
-    # The error of the difference is 0.01 * sqrt(2 / 10), and t with 9 degrees of freedom exceeds
-    # 25.8 with probability 1e-9 / 2 on each side: what differs by more than 0.115 is seen.
-    assert numbers.difference(old, [0.61, *old[1:]], welch=True) == ""
-    assert numbers.difference(old, far, welch=True)
-    # one of ten rows: ten times as rare
-    many = reported(*(row(0.5, p / 10) for p in range(10)))["t"]
-    moved = [many[0], [[0.5 + 0.12, *many[1][0][1:]], *many[1][1:]]]
-    assert numbers.difference(many, moved, welch=True) == ""
-    assert numbers.difference(old, [0.62, *old[1:]], welch=True)
+@pytest.mark.parametrize(
+    ("old", "new", "form", "told"),
+    [
+        (5.6e-17, 2.8e-17, "", False),  # residues
+        (0.123456, 0.1234561, "", False),
+        (0.123456, 0.123457, "", True),
+        (0.4567, 0.4567 + 0.009, ".1%", True),
+        (0.4567, 0.4567 + 0.00009, ".1%", False),
+        (123456.0, 123460.0, ",.0f", True),
+        (123456.0, 123456.05, ",.0f", False),
+        (1234.5, 1235.0, ".3g", False),
+        ("0.084", "0.085", "", False),  # words with a rounded number
+        ("0.084", "0.086", "", True),
+        ("3 of 4", "2 of 4", "", True),
+        ("inf", "inf", "", False),
+        (True, 1, "", False),
+        (3, 2, "", True),
+    ],
+)
+def test_how_near_a_number_must_come_back(old, new, form, told):
+    moved = numbers.moved({"says x": old}, {"says x": new}, {"x": form})
+    assert bool(moved) is told
+    assert all(line.startswith("says x") for line in moved)
 
 
 @pytest.fixture
-def book(tmp_path):
-    """A book with one page and one row of the ledger, built at the smoke profile."""
-    cell = {
-        "id": "p",
-        "cell_type": "code",
-        "source": "seed = 1  # seed of the draws | - | [0, 9]",
-        "metadata": {"tags": ["parameters"]},
-        "outputs": [],
-        "execution_count": None,
-    }
-    cells = [{"id": "t", "cell_type": "markdown", "source": "# One", "metadata": {}}, cell]
-    (tmp_path / "notebooks").mkdir()
-    (tmp_path / "notebooks/01-one.ipynb").write_text(json.dumps({"cells": cells, **SOURCE}))
-    (tmp_path / numbers.FOLDER).mkdir(parents=True)
-    (tmp_path / "book/claims.yml").write_text("[{id: A-1, says: One thing}]")
-    (tmp_path / "book/glossary.md").write_text("How far it can move.")
-    executed(tmp_path / "_build/executed/notebooks")
-    (tmp_path / "_build/claims.json").write_text("[]")
-    note(tmp_path / "_build", "default", "moved")
-    return tmp_path
+def book(tiny_book):
+    """The tiny book, built at its own values."""
+    (tiny_book / numbers.FOLDER).mkdir(parents=True)
+    page = find_page(tiny_book, "1")
+    own = {name: one.default for name, one in page.parameters.items()}
+    (key,) = page_keys(page, [own], tiny_book)
+    executed(tiny_book / "_build/executed/notebooks", stamp={"key": key})
+    (tiny_book / "_build/claims.json").write_text("[]")
+    note(tiny_book / "_build", numbers.PROFILE, "passed")
+    return tiny_book
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new", "name"),
-    [
-        ("book/glossary.md", "How far", "How little", "book: book/glossary.md"),
-        ("book/claims.yml", "One thing", "Another", "ledger: A-1"),
-        ("notebooks/01-one.ipynb", "# One", "# Two", "01-one: texts"),
-    ],
-)
-def test_a_changed_text_needs_a_reason(book, capsys, file, old, new, name):
-    out = book / "_build"
-    assert main(["lock", "--because", "the first three words"], book) == 0
-    assert numbers.problems(book, out, "default", None) == []
-    (book / file).write_text((book / file).read_text().replace(old, new))
-    (line,) = numbers.problems(book, out, "default", None)
-    assert line.startswith(f"{name}: ")
-    assert main(["lock", "--because", "because"], book) == 2
-    assert "say why, in three words or more" in capsys.readouterr().err
-    assert main(["lock", "--dry-run"], book) == 0 and name in capsys.readouterr().out
-    assert main(["lock", "--because", "said more plainly now"], book) == 0
-    assert numbers.problems(book, out, "default", None) == []
-    last = (book / numbers.REASONS).read_text().splitlines()[-1].split("\t")
-    assert last[1:3] == ["default", "said more plainly now"] and name in last[3]
-
-
-def test_a_profile_keeps_only_what_differs_and_both_are_compared(book):
-    out, folder = book / "_build", book / "_build/executed/notebooks"
-    numbers.renew(book, out, "default", "the first three words")
-    executed(folder, record(value=0.4), parameters={"seed": 2})
-    told = numbers.problems(book, out, "smoke", None)
-    assert any(line.startswith("01-one: claim A-1: new, [") for line in told)
-    numbers.renew(book, out, "smoke", "the first three words")
-    assert numbers.problems(book, out, "smoke", None) == []
-    assert len(numbers.problems(book, out, "default", None)) == 1
+def test_one_page_is_accepted_and_no_other(book, capsys):
+    kept = book / numbers.FOLDER / "02-two.tsv"
+    kept.write_text("says other\t7\n")
+    assert main(["numbers"], book) == 1
+    told = capsys.readouterr().out
+    assert "01-one: says share: is new" in told and "dpbook numbers --accept PAGE" in told
+    assert main(["numbers", "--accept", "1"], book) == 0
+    assert main(["numbers"], book) == 0
+    assert kept.read_text() == "says other\t7\n"
     lines = (book / numbers.FOLDER / "01-one.tsv").read_text().splitlines()
-    assert [line.split("\t")[0] for line in lines if line.count("\t") == 2] == ["claim A-1"]
-    # a reader's own parameters: what is reported has to come out as kept, the rest need not
-    executed(folder, record(report={"x": 0.26}), svg="<svg/>", parameters={"seed": 3})
-    assert numbers.problems(book, out, None, None) == ["01-one: reports A-1 x: 0.25 -> 0.26"]
-    executed(folder, record(report={}))
-    assert numbers.problems(book, out, None, None) == ["01-one: reports A-1 x: gone, 0.25"]
-    assert numbers.problems(book, out, None, ["02-two"]) == []
+    assert "says share\t0.25" in lines and lines == sorted(lines)
 
 
-@pytest.mark.parametrize(("profile", "outcome"), [("smoke", "failed"), ("paper", "passed")])
-def test_only_a_whole_build_without_contradictions_is_kept(book, capsys, profile, outcome):
-    note(book / "_build", profile, outcome)
-    assert main(["lock", "--because", "one two three"], book) == 2
-    assert f"profile {profile}, outcome {outcome}" in capsys.readouterr().err
+def test_only_a_page_that_ran_as_it_is_now_is_accepted(book, capsys):
+    path = book / "notebooks/01-one.ipynb"
+    path.write_text(path.read_text().replace("print(epsilon)", "print(1)"))
+    assert main(["numbers", "--accept", "1"], book) == 2
+    assert "01-one did not run as it is now" in capsys.readouterr().err
     note(book / "_build", "smoke", "passed")
-    (book / "_build/claims.json").write_text("[1]")  # not those of the build
-    assert main(["lock", "--because", "one two three"], book) == 2
+    assert main(["numbers"], book) == 2
+    assert "no whole build at the pages' own values" in capsys.readouterr().err
 
 
 def test_a_damaged_file_is_named(book, capsys):
     (book / numbers.FOLDER / "01-one.tsv").write_text("says share\t0.2x\n")
-    assert main(["lock", "--dry-run"], book) == 2
+    assert main(["numbers"], book) == 2
     assert "01-one.tsv: says share: '0.2x' is no value" in capsys.readouterr().err
 
 
-def test_the_book_keeps_both_profiles_and_what_is_written():
-    kept = numbers.load(ROOT)
-    assert all(len(side) > 500 for side in kept)
-    for at, value in numbers.texts(ROOT).items():
-        assert kept[0].get(at) == value, f"{at}: `dpbook lock` keeps what was changed"
-    folder = ROOT / numbers.FOLDER
-    pages = len([*(ROOT / "notebooks").glob("*.ipynb")])
-    assert sum(path.stat().st_size for path in folder.glob("*")) <= 4000 * pages
+def test_two_builds_are_compared_with_each_other(book, tmp_path):
+    here = book / "_build"
+    there = tmp_path / "other"
+    executed(there / "executed/notebooks", series={})
+    assert numbers.compared(here, there, book) == []  # figures are not told
+    executed(there / "executed/notebooks", share="0.5")
+    assert numbers.compared(here, there, book) == ["01-one: says share: 0.25 -> 0.5, allowed 2e-07"]

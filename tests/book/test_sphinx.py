@@ -299,7 +299,7 @@ def test_a_crafted_ledger_puts_no_script_into_a_page(project, tmp_path):
         path.write_text(path.read_text().replace("# One", f"# One {{claim-ref}}`P-GOOD` {MARK}"))
     # roles and substitutions in it may be warnings, which would stop `make book`
     source = project / "_build" / "source"
-    assert render.stage(project, project / "_build", source, "teacher") == []
+    assert render.stage(project, [project / "_build"], source, "teacher") == []
     script = Path(sys.executable).with_name("jupyter-book")
     env = os.environ | {"PYTHONPATH": str(ROOT)}
     command = [script, "build", source, "--all", "-n", "--path-output", project]
@@ -360,7 +360,7 @@ def test_another_output_directory_is_used_and_an_injected_cell_is_not_staleness(
 def test_plain_sphinx_builds_the_same_book_and_one_page_of_it(project):
     """The settings of Jupyter Book are all that is needed of it."""
     source = project / "_build" / "source"
-    assert render.stage(project, project / "_build", source, "teacher") == []
+    assert render.stage(project, [project / "_build"], source, "teacher") == []
     script = Path(sys.executable).with_name("jupyter-book")
     env = os.environ | {"PYTHONPATH": str(ROOT)}
     subprocess.run([script, "config", "sphinx", source], check=True, env=env, capture_output=True)
@@ -409,7 +409,7 @@ def test_a_stale_copy_a_bad_badge_and_stderr_fail_the_build(project):
     ledger = project / "book" / "claims.yml"
     ledger.write_text(ledger.read_text().replace("print(6 * 7)", "print(6 / 0)"))
     status, log = build(project)
-    assert status != 0 and "02-two.ipynb: WARNING: was edited after it was executed" in log
+    assert status != 0 and "02-two.ipynb: ERROR: was edited after it was executed" in log
     source.write_text(good)
     status, log = build(project)
     assert status != 0

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 #: One thing that a test looked at, as JSON: ``what``, in words with its unit, whether it
 #: ``passes``, ``sign``, ``value`` and ``limit`` of the entry with the least room, the ``slack``,
 #: how many ``entries`` were compared and, where stated, the ``error``, a bound on the chance that
-#: luck alone decides it wrongly.
+#: luck alone decides it wrongly.  A limit that is one number for all entries is ``stated``.
 Part = Mapping[str, Any]
 Floats = NDArray[np.float64]
 
@@ -142,6 +142,8 @@ def _compared(
     part: dict[str, Any] = {"what": what, "passes": None, "sign": sign, "value": _plain(found[at])}
     part |= {"limit": _plain(wanted[at]), "slack": _plain(slack), "entries": over.size}
     part["passes"] = follows(part)
+    if np.ndim(limit) == 0:
+        part["stated"] = part["limit"]
     return Finding((part if error is None else part | {"error": error},))
 
 

@@ -20,9 +20,8 @@ import platform
 import shlex
 import shutil
 import sys
+import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -36,7 +35,6 @@ from dpbook.book.pages import (
     find_page,
     find_pages,
     load_profile,
-    select,
     validate,
 )
 from dpbook.book.run import errata, numbers
@@ -52,7 +50,7 @@ from dpbook.book.run.keys import (
     stamp_of,
     stored_key,
 )
-from dpbook.book.run.render import render, render_page
+from dpbook.book.run.render import complaints, render, render_page
 from dpbook.book.run.runner import Job, Outcome, run_pages
 
 TIMES = "seconds.json"
@@ -65,26 +63,23 @@ def plan(
     *,
     profile: str = "default",
     overrides: Sequence[tuple[str, str]] = (),
-    only: Sequence[str] = (),
 ) -> list[Job]:
     """One job per page, every parameter checked first: the profile's values, `overrides` on top.
 
-    The latter go to the pages that match a glob in `only` (empty: all) and have the parameter.
+    The latter go to all pages that have the parameter.
     """
     pages = find_pages(root)
     if not pages:
         raise PageError("there are no pages: notebooks/ holds no notebook")
-    empty: dict[str, dict[str, Any]] = {page.name: {} for page in pages}
-    given = empty | load_profile(root, profile)
+    given: dict[str, dict[str, Any]] = {page.name: {} for page in pages}
+    given |= load_profile(root, profile)
     if strangers := sorted(given.keys() - {page.name for page in pages}):
         raise PageError(f"profile {profile!r} names a page that does not exist: {strangers[0]}")
-    selected = select(pages, only)
     for name, text in overrides:
-        takers = [page for page in selected if name in page.parameters]
+        takers = [page for page in pages if name in page.parameters]
         if not takers:
-            where = ", ".join(page.name for page in selected) if only else "any page"
-            known = ", ".join(sorted({known for page in selected for known in page.parameters}))
-            raise ParameterError(f"no parameter {name!r} on {where}; there are {known}")
+            known = ", ".join(sorted({known for page in pages for known in page.parameters}))
+            raise ParameterError(f"no parameter {name!r} on any page; there are {known}")
         for page in takers:
             given[page.name][name] = page.parameters[name].parse(text)
     return [_job(page, given[page.name], root, out) for page in pages]
@@ -109,26 +104,36 @@ def build_book(
     profile: str = "default",
     edition: str = EDITIONS[0],
 ) -> int:
-    """Execute the stale pages, check the claims, render an edition or all; return the status."""
+    """Execute the stale pages, check the claims, render an edition or all; return the status.
+
+    Only a page that did not run keeps the HTML as it was.  What contradicts the ledger is marked
+    in the book, and the status is 1; numbers that moved are told, and have no other consequence.
+    """
     editions = EDITIONS if edition == ALL else (edition,)
     codes = errata.snippets(load_ledger(root / "book" / "claims.yml").values())
     jobs = [*jobs, *([errata.job(codes, root, out)] if codes else [])]
     with sole_build(root, out):
-        if not execute_stale(jobs, root, out, workers, timeout):
-            problems = collect(out, root)
-            changed = numbers.problems(root, out, profile, None)
-            note(out, profile, "failed" if problems else "moved" if changed else "passed")
-            _list("Claims that disagree with the ledger", problems)
-            _list("Not as kept (`dpbook lock --because '...'` accepts it)", changed)
-            if not problems and not changed:
-                with ThreadPoolExecutor(min(workers, len(editions))) as pool:  # Sphinx has one core
-                    bring = partial(_bring_html_up_to_date, root, out)
-                    if all([*pool.map(bring, editions)]):
-                        return 0
-        index = place(out, editions[0]) / "html" / "index.html"
-        before = f"The previous book is unchanged: {index}"
-        print(before if index.is_file() else "No book was built.", file=sys.stderr)
-        return 1
+        if execute_stale(jobs, root, out, workers, timeout):
+            index = place(out, editions[0]) / "html" / "index.html"
+            before = f"The previous book is unchanged: {index}"
+            print(before if index.is_file() else "No book was built.", file=sys.stderr)
+            return 1
+        problems = collect(out, root)
+        note(out, profile, "failed" if problems else "passed")
+        clean = [_bring_html_up_to_date(root, out, edition, workers) for edition in editions]
+        _list("Claims that disagree with the ledger, and are marked in the book", problems)
+        if profile == numbers.PROFILE:
+            _tell_moved(root, out)
+        return int(bool(problems) or not all(clean))
+
+
+def _tell_moved(root: Path, out: Path) -> None:
+    """Write what moved to a file beside the book, and say in one line how much."""
+    moved = numbers.not_as_kept(root, out)
+    path = out / "moved.txt"
+    write_whole(path, "".join(f"{line}\n" for line in moved))
+    if moved:
+        print(f"{len(moved)} numbers are not as those kept, by more than a reader sees: {path}")
 
 
 def _list(words: str, lines: Sequence[str]) -> None:
@@ -171,17 +176,24 @@ def rerun_command(job: Job) -> str:
     return shlex.join(["dpbook", "run", job.page.name, *given])
 
 
-def _bring_html_up_to_date(root: Path, out: Path, edition: str) -> bool:
+def _bring_html_up_to_date(root: Path, out: Path, edition: str, workers: int) -> bool:
+    """Render an edition if anything changed; whether there was nothing to complain of."""
     here = place(out, edition)
     index, key = here / "html" / "index.html", html_key(root, out, edition)
-    if not index.is_file() or stored_key(here) != key:
+    if index.is_file() and stored_key(here) == key:
+        clean = not complaints(here)
+    else:
         print("rendering the HTML ...", flush=True)
         (here / "html.key").unlink(missing_ok=True)
-        if not render(root, out, edition):
-            return False
+        start = time.perf_counter()
+        clean = render(root, out, edition, workers)
+        took = read_json(out / TIMES) or {}
+        took |= {f"HTML, {edition}": round(time.perf_counter() - start, 3)}
+        write_whole(out / TIMES, json.dumps(took, indent=1, sort_keys=True))
         write_whole(here / "html.key", key)
-    print(f"The book: {index}")
-    return True
+    if index.is_file():
+        print(f"The book: {index}")
+    return clean
 
 
 def run_page(
@@ -202,21 +214,22 @@ def run_page(
     out = out or root / "_build" / "run" / page.name / folder_name(given)
     job = _job(page, given, root, out)
     with sole_build(root, out):
-        shutil.rmtree(out / "executed", ignore_errors=True)
-        (outcome,) = run_pages([job], root=root, workers=1, timeout=timeout)
-        if outcome.error:
-            _tell(outcome)
-            return 1
-        at = None if overrides else profile
-        problems = collect(out, root, pages=[page.name])
-        problems += numbers.problems(root, out, at, [page.name])
-        if shown:
-            if not render_page(root, out, page.name):
+        if stamp_of(job.target).get("key") != job.key:
+            shutil.rmtree(out / "executed", ignore_errors=True)
+            (outcome,) = run_pages([job], root=root, workers=1, timeout=timeout)
+            if outcome.error:
+                _tell(outcome)
                 return 1
+        problems = collect(out, root, pages=[page.name])
+        clean = True
+        if shown:
+            clean = render_page(root, out, page.name)
             html = out / "html" / "notebooks" / f"{page.name}.html"
-            print(f"notebook: {shutil.copy2(job.target, html.parent)}\npage:     {html}")
+            if html.is_file():
+                copy = shutil.copy2(job.target, html.parent)
+                print(f"notebook: {copy}\npage:     {html}")
         _list("Claims that did not come out as recorded", problems)
-        return int(bool(problems))
+        return int(bool(problems) or not clean)
 
 
 def folder_name(given: Mapping[str, Any]) -> str:

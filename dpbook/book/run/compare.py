@@ -1,7 +1,4 @@
-"""What moved between two builds, or versions, claim by claim: verdicts, outcomes and numbers.
-
-A version is a tag of git, and what it found is read there: ``book/claims.yml``, ``book/numbers``.
-"""
+"""What moved between two builds, claim by claim: verdicts, outcomes and numbers."""
 
 from __future__ import annotations
 
@@ -10,9 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
-from dpbook.book.files import git
 from dpbook.book.pages import PageError
 from dpbook.book.run import numbers
 
@@ -23,10 +17,10 @@ Record = Mapping[str, Any]
 
 
 class Claimed(NamedTuple):
-    """What one claim came to: outcome and parameters are None where a version does not tell."""
+    """What one claim came to, and at which parameters."""
 
     verdict: str
-    outcome: str | None
+    outcome: str
     parameters: Any
     numbers: dict[str, Any]
 
@@ -53,13 +47,11 @@ def changes(before: Claims, after: Claims) -> list[Change]:
         old, new = before[name], after[name]
         pairs = {"verdict": (old.verdict, new.verdict), "outcome": (old.outcome, new.outcome)}
         for what, (x, y) in pairs.items():
-            if x != y and None not in (x, y):
+            if x != y:
                 found.append(Change(name, f"{what} changed", f"{x} → {y}"))
-        other = old.parameters != new.parameters
-        for number in sorted(old.numbers.keys() | new.numbers.keys()):
-            pair = old.numbers.get(number), new.numbers.get(number)
-            if words := numbers.difference(*pair, welch=other):
-                found.append(Change(name, "number changed", f"{number}{words}"))
+        if old.parameters == new.parameters:  # others give other numbers
+            moved = numbers.moved(old.numbers, new.numbers, {})
+            found += [Change(name, "number changed", words) for words in moved]
     return sorted(found, key=lambda change: (change.claim, KINDS.index(change.kind)))
 
 
@@ -68,43 +60,12 @@ def claimed(records: Iterable[Record]) -> dict[str, Claimed]:
     return {
         record["id"]: Claimed(
             record["verdict"],
-            _outcome(record),
+            numbers.outcome(record),
             record["parameters"],
             dict(numbers.reported(record)),
         )
         for record in records
     }
-
-
-def _outcome(record: Record) -> str:
-    """How the test came out, in words."""
-    if not record["applies"]:
-        return "not tested at these parameters"
-    came_out = {"as printed": record["holds"], "repaired": record["repaired"]}
-    words = {True: "passes", False: "fails"}
-    return ", ".join(f"{x} it {words[y]}" for x, y in came_out.items() if y is not None)
-
-
-def versions(root: Path) -> list[str]:
-    """The tags of versions that were given out, the oldest first."""
-    return (git(root, "tag", "--list", "--sort=version:refname", "v[0-9]*") or "").split()
-
-
-def version(root: Path, tag: str) -> dict[str, Claimed]:
-    """What the claims of a version came to; a `PageError` if there is no such version."""
-    if tag not in (known := versions(root)):
-        told = f"{tag!r} is no version that was given out"
-        raise PageError(f"{told}; there are {', '.join(known) or 'none'}")
-    names = git(root, "ls-tree", "--name-only", f"{tag}:{numbers.FOLDER}") or ""
-    files = {Path(n).stem: git(root, "show", f"{tag}:{numbers.FOLDER}/{n}") for n in names.split()}
-    kept: dict[str, dict[str, Any]] = {}
-    for (_, line), value in numbers.parse({n: text or "" for n, text in files.items()})[0].items():
-        if line.startswith("reports "):
-            _, claim, name = line.split(" ", 2)
-            kept.setdefault(claim, {})[name] = value
-    rows = yaml.safe_load(git(root, "show", f"{tag}:book/claims.yml") or "[]")
-    checked = {row["id"]: row["verdict"] for row in rows if row.get("verdict")}
-    return {name: Claimed(word, None, None, kept.get(name, {})) for name, word in checked.items()}
 
 
 def load(path: Path) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """What a page, and the whole HTML, depend on, as a hash; a page with the same key need not run.
 
-A page depends on the modules that its imports reach and on no others.
+A page depends on its code and on the modules that its imports reach; not on its prose.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ def page_keys(
 
     Its imports are those of its cells, or of `sources`; what all settings share is read once.
     """
-    cells = [(c["cell_type"], "".join(c["source"]), c["metadata"]) for c in page.notebook["cells"]]
     modules = reached(page.code_cells if sources is None else sources, root)
     folders = {module.parent for module in modules}
     data = [p for folder in folders for p in folder.glob("*") if p.suffix != ".py"]
@@ -55,7 +54,7 @@ def page_keys(
     claims = [[str(entry.get(field)) for field in _CLAIM_FIELDS] for entry in mine]
     claims += [[entry["id"], entry["formal"]["scope"]] for entry in mine if "formal" in entry]
     here = environment(root)
-    parts = ([cells, dict(parameters), claims, below, here] for parameters in settings)
+    parts = ([page.code_cells, dict(one), claims, below, here] for one in settings)
     return [hashlib.sha256(json.dumps(p, sort_keys=True).encode()).hexdigest() for p in parts]
 
 

@@ -1,361 +1,292 @@
-"""What the book found, quoted and showed, one place for each number: a build must find it again.
+"""The numbers that a reader is told, kept in ``book/numbers``: a build must find them again.
 
-``book/numbers/`` has a file for each page: a line for every claim, reported number, number of a
-sentence and figure, with its value at the profile ``default``, and at ``smoke`` where that is
-another; and a hash of the page's texts.  Numbers keep one digit more than the six that a card
-shows, and may move by half a unit in the sixth, so that no reader sees another number unnoticed.
-A reported table is one line.  Simulated means keep their standard errors: at other parameters the
-two means are compared by Welch's test, with an error probability of `FALSE_ALARM` a table.
+A file for each page, at the page's own parameters, with a line for
+
+* ``claim ID``: how the claim came out;
+* ``test ID``: how it was tested: name, sign, slack, stated error and limit of each part;
+* ``reports ID NAME``: a number that others may quote;
+* ``says NAME``: a number of a sentence;
+* ``draws CELL SERIES``: what a figure draws, or a column of a table.
+
+How near a number must come back follows from what a reader sees: a tenth of the last digit that a
+sentence shows, a tenth of a simulated mean's standard error, a millionth of the largest number of a
+series, and never less than `NOTHING`.  So no line hangs on the last bits of a processor.
 """
 
 from __future__ import annotations
 
 import contextlib
-import datetime
-import hashlib
-import itertools
 import json
 import math
-import operator
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from dpbook.book.files import write_whole
 from dpbook.book.ledger.check import RECORD_MIME
-from dpbook.book.ledger.claims import raw_entries
 from dpbook.book.pages import (
+    SERIES_MIME,
     PageError,
     executed_pages,
-    find_pages,
+    find_page,
     outputs,
     read_notebook,
     validate,
 )
-from dpbook.book.run import errata
-from dpbook.book.run.keys import stamp_of
+from dpbook.book.run.keys import page_keys, stamp_of
 
 FOLDER = "book/numbers"
-#: In the order of the columns of a file.
-PROFILES = ("default", "smoke")
-REASONS = f"{FOLDER}/reasons.tsv"
-DIGITS = 6
-FALSE_ALARM = 1e-9
-#: A report with more numbers is kept as one line.
-_FEW = 8
-_SPREAD = ("mean", "sd", "sd_between", "runs", "replicates")
+#: The profile whose numbers are kept: the pages' own parameters.
+PROFILE = "default"
 GLUE = "application/papermill.record/text/plain"
-#: Without powers of ten: the names of a figure's shapes look like them, and would drown the rest.
-_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w])")
-#: Odd numbers whose multiples have bits without an order, for the signs of three sums.
-_MIXERS = (2654435761, 2246822519, 3266489917)
-#: The texts of a row of the ledger.
-_FIELDS = (
-    *("says", "remark", "scope", "beyond", "spares", "heading", "quote", "printed", "wrong"),
-    *("repair", "reconsider", "where", "labels", "withdrawn", "severity", "failed"),
-)
+#: A number below is a residue, and no result.
+NOTHING = 1e-9
+#: The share of a number that a reader sees no difference in: six digits.
+SHOWN = 1e-6
+#: Digits that are kept, one more than are compared.
+DIGITS = 7
+#: The lines of claims and sentences, which every build must share.
+TOLD = ("claim ", "test ", "reports ", "says ")
+_ROLE = re.compile(r"\{glue:text\}`(\w+)(?::([^`]*))?`")
+_FORMAT = re.compile(r"\.(\d+)([fFeEgG%])$")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
-Record = Mapping[str, Any]
-#: Value of a line by page and name: JSON, of the first column or the second.
-Lines = dict[tuple[str, str], Any]
+#: The value of a line, as JSON, by its name.
+Lines = dict[str, Any]
 
 
-def problems(root: Path, out: Path, profile: str | None, pages: Sequence[str] | None) -> list[str]:
-    """One line for everything that is not as kept; at a reader's own parameters, for the reports.
+def found_on(executed: Path) -> Lines:
+    """All lines of an executed page."""
+    lines: Lines = {}
+    for cell in read_notebook(executed)["cells"]:
+        for output, data in outputs({"cells": [cell]}):
+            if record := data.get(RECORD_MIME):
+                lines |= _of_record(record)
+            elif GLUE in data:
+                name = output["metadata"]["scrapbook"]["name"]
+                lines[f"says {name}"] = _said("".join(data[GLUE]))
+            for name, series in data.get(SERIES_MIME, {}).items():
+                lines[f"draws {cell['id']} {name}"] = series
+    return {name: _short(value) for name, value in lines.items()}
 
-    A book that keeps nothing, because it has no such folder, has none.
+
+def _of_record(record: Mapping[str, Any]) -> Lines:
+    """How a claim came out, how it was tested, and what it reports."""
+    name = record["id"]
+    lines: Lines = {f"claim {name}": outcome(record)}
+    for entry in record["measured"][:1]:
+        lines[f"test {name}"] = [_tested(part) for part in entry["parts"]]
+    return lines | {f"reports {name} {place}": value for place, value in reported(record)}
+
+
+def _tested(part: Mapping[str, Any]) -> str:
+    """How a part was tested: ``loss / ε ≤ 1, slack 1e-12``; the limit where it is one number."""
+    words = f"{part['what']} {part['sign']}"
+    if "stated" in part:
+        words += f" {float(part['stated']):.3g}"
+    if part.get("slack"):
+        words += f", slack {part['slack']:.3g}"
+    if part.get("error"):
+        words += f", error {part['error']:.3g}"
+    return words
+
+
+def outcome(record: Mapping[str, Any]) -> str:
+    """How the test of a claim came out, in words."""
+    if not record["applies"]:
+        return "not tested at these parameters"
+    came_out = {"as printed": record["holds"], "repaired": record["repaired"]}
+    words = {True: "passes", False: "fails"}
+    told = [f"{subject} it {words[out]}" for subject, out in came_out.items() if out is not None]
+    if record["control"] is not None:
+        told.append("controls caught" if record["control"] else "a control passes")
+    return ", ".join(told)
+
+
+def reported(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The numbers that a record reports by name; of a table one line for each column."""
+    for name, value in record["report"].items():
+        if isinstance(value, list) and value and isinstance(value[0], Mapping):
+            rows = [_mean(row) for row in value]
+            for column in rows[0]:
+                yield f"{name}.{column}", [row.get(column) for row in rows]
+        else:
+            yield name, _mean(value)
+
+
+def _mean(value: Any) -> Any:
+    """A simulated mean with its standard error; anything else as it is."""
+    if not isinstance(value, Mapping):
+        return value
+    if not {"mean", "sd_between", "runs"} <= value.keys():
+        return {key: _mean(one) for key, one in value.items()}
+    error = value["sd_between"] / math.sqrt(value["runs"])
+    apart = ("mean", "sd", "sd_between")
+    rest = {key: one for key, one in value.items() if key not in apart}
+    return rest | {"mean": {"mean": value["mean"], "error": error}}
+
+
+def _said(text: str) -> Any:
+    """What a sentence quotes: a number, or words."""
+    with contextlib.suppress(ValueError):
+        return float(text)
+    return text
+
+
+def _short(value: Any) -> Any:
+    """Numbers with as many digits as are kept; what is not finite as text."""
+    if isinstance(value, Mapping):
+        return {key: _short(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_short(one) for one in value]
+    if not isinstance(value, float):
+        return value
+    if not math.isfinite(value):
+        return str(value)
+    value = float(f"{value:.{DIGITS}g}")
+    return int(value) if value.is_integer() and abs(value) < 10**DIGITS else value
+
+
+def moved(
+    old: Lines, new: Lines, units: Mapping[str, str], only: Sequence[str] = ("",)
+) -> list[str]:
+    """What differs between two sets of lines, in words: name, from what to what, what is allowed.
+
+    `units` are the formats in which sentences show their numbers, by name.
     """
-    if not (root / FOLDER).is_dir():
-        return []
-    kept, now = load(root), _found(root, out, profile)
-    own = {page.name: validate(page, {}) for page in find_pages(root)}
-    ran = {path.stem: stamp_of(path).get("parameters") for path in executed_pages(root, out)}
-    lines = []
-    for at in sorted(kept[0].keys() | kept[1].keys() | now.keys()):
-        page, name = at
-        report = name.startswith("reports ")
-        if (pages is None or page in pages) and (report or profile in PROFILES):
-            old = kept[profile == "smoke" and not report].get(at)
-            other = report and ran.get(page) != own.get(page)
-            if words := difference(old, now.get(at), welch=other):
-                lines.append(f"{page}: {name}{words}")
+    told = []
+    for name in sorted(old.keys() | new.keys()):
+        if not name.startswith(tuple(only)):
+            continue
+        if name not in new:
+            told.append(f"{name}: is gone")
+        elif name not in old:
+            told.append(f"{name}: is new")
+        else:
+            room = _unit(old[name], units.get(name.removeprefix("says "), ""))
+            told += [f"{name}{place}" for place in _differences(old[name], new[name], room)]
+    return told
+
+
+def _differences(old: Any, new: Any, room: float, place: str = "") -> Iterator[str]:
+    """The places at which two values differ by more than `room`."""
+    if isinstance(old, dict) and isinstance(new, dict) and {"mean", "error"} <= old.keys():
+        errors = [abs(one) for one in _floats(old["error"])]
+        room = max(room, 0.1 * max(errors, default=0.0))
+    if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
+        for key in old:
+            yield from _differences(old[key], new[key], room, f"{place}.{key}")
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        largest = max(map(abs, _floats(old)), default=0.0)
+        for number, (one, other) in enumerate(zip(old, new, strict=True)):
+            yield from _differences(one, other, max(room, SHOWN * largest), f"{place}[{number}]")
+    elif _is_number(old) and _is_number(new):
+        room = max(room, SHOWN * abs(old), NOTHING)
+        if abs(old - new) > room:
+            yield f"{place}: {old} -> {new}, allowed {room:.1g}"
+    elif not _same_words(old, new):
+        yield f"{place}: {old} -> {new}"[:300]
+
+
+def _floats(value: Any) -> list[float]:
+    """The numbers of a list."""
+    several = value if isinstance(value, list) else [value]
+    return [float(one) for one in several if _is_number(one)]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _same_words(old: Any, new: Any) -> bool:
+    """Whether two texts are the same, their numbers up to one unit of the last digit."""
+    if not (isinstance(old, str) and isinstance(new, str)):
+        return bool(old == new)
+    if _NUMBER.sub("#", old) != _NUMBER.sub("#", new):
+        return False
+    for one, other in zip(_NUMBER.findall(old), _NUMBER.findall(new), strict=True):
+        digits = len(one.partition(".")[2])
+        if digits != len(other.partition(".")[2]):
+            return False
+        if digits == 0 and one != other:
+            return False
+        if abs(float(one) - float(other)) > 1.01 * 10.0**-digits:
+            return False
+    return True
+
+
+def _unit(value: Any, form: str) -> float:
+    """A tenth of the last digit that a format shows of a number; 0 without one."""
+    found = _FORMAT.search(form)
+    if not found or not _is_number(value):
+        return 0.0
+    digits = int(found[1])
+    if found[2] == "%":
+        return 0.1 * 10.0 ** -(digits + 2)
+    if found[2] in "fF":
+        return 0.1 * 10.0**-digits
+    if found[2] in "gG":  # counts the digit before the point, too
+        digits -= 1
+    return float(0.1 * abs(value) * 10.0**-digits)
+
+
+def units_of(root: Path, page: str) -> dict[str, str]:
+    """In which format the sentences of a page show each number: of several, the one with most."""
+    cells = read_notebook(root / "notebooks" / f"{page}.ipynb")["cells"]
+    texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    return dict(sorted(_ROLE.findall("\n".join(texts))))
+
+
+def kept(root: Path, page: str) -> Lines:
+    """The lines that are kept of a page; a `PageError` names a line that cannot be read."""
+    path = root / FOLDER / f"{page}.tsv"
+    lines: Lines = {}
+    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
+        name, _, text = line.partition("\t")
+        try:
+            lines[name] = json.loads(text)
+        except ValueError:
+            raise PageError(f"{FOLDER}/{page}.tsv: {name}: {text!r} is no value") from None
     return lines
 
 
-def renew(root: Path, out: Path, profile: str, because: str, write: bool = True) -> list[str]:
-    """Write what a build found, for a reason if anything moved; what moved, one line each."""
-    (root / FOLDER).mkdir(exist_ok=True)
-    moved = problems(root, out, profile, None)
-    if not write:
-        return moved
-    if moved and len(because.split()) < 3:
-        raise PageError(
-            f"{len(moved)} lines moved, such as {moved[0][:200]!r}; say why, in three words or "
-            "more: dpbook lock --because '...'"
-        )
-    now, kept = _found(root, out, profile), load(root)
-    if profile == "smoke":  # of a report only the default is kept
-        now |= {at: value for at, value in kept[0].items() if at[1].startswith("reports ")}
-    kept[PROFILES.index(profile)] = now
-    reasons = root / REASONS
-    before = reasons.read_text(encoding="utf-8") if reasons.is_file() else ""
-    for path in reasons.parent.glob("*.tsv"):
-        path.unlink()
-    every = sorted(kept[0].keys() | kept[1].keys())
-    for page, places in itertools.groupby(every, key=operator.itemgetter(0)):
-        lines = (_line(at[1], *(side.get(at) for side in kept)) for at in places)
-        write_whole(root / FOLDER / f"{page}.tsv", "".join(lines))
-    if moved:
-        day = datetime.datetime.now(datetime.UTC).date().isoformat()
-        shown = ", ".join(line[:60] for line in moved[:4]) + f" ({len(moved)} in all)"
-        before += f"{day}\t{profile}\t{' '.join(because.split())}\t{shown}\n"
-    write_whole(reasons, before)
-    return moved
+def not_as_kept(root: Path, out: Path) -> list[str]:
+    """One line for everything that a build at the pages' own parameters did not find again."""
+    told = []
+    for path in executed_pages(root, out):
+        page = path.stem
+        lines = moved(kept(root, page), found_on(path), units_of(root, page))
+        told += [f"{page}: {line}" for line in lines]
+    return told
 
 
-def _line(name: str, default: Any, smoke: Any) -> str:
-    """Name and value; the second value only where it is another."""
-    texts = [json.dumps(value, ensure_ascii=False) for value in (default, smoke)]
-    return "\t".join([name, texts[0], *texts[1:][texts[0] == texts[1] :]]) + "\n"
+def accept(root: Path, out: Path, name: str) -> list[str]:
+    """Keep what a build found on one page, and on no other; what moved, a line each.
+
+    A `PageError` if the page has been changed since, or did not run at its own parameters.
+    """
+    page = find_page(root, name)
+    executed = out / "executed" / "notebooks" / f"{page.name}.ipynb"
+    own = validate(page, {})
+    if stamp_of(executed).get("key") not in page_keys(page, [own], root):
+        raise PageError(f"{page.name} did not run as it is now, at its own values: `make book`")
+    lines = found_on(executed)
+    told = moved(kept(root, page.name), lines, units_of(root, page.name))
+    texts = (f"{key}\t{json.dumps(lines[key], ensure_ascii=False)}\n" for key in sorted(lines))
+    write_whole(root / FOLDER / f"{page.name}.tsv", "".join(texts))
+    return told
 
 
-def load(root: Path) -> list[Lines]:
-    """What is kept at each profile; empty where nothing is."""
-    return parse({path.stem: path.read_text("utf-8") for path in (root / FOLDER).glob("*.tsv")})
-
-
-def parse(texts: Mapping[str, str]) -> list[Lines]:
-    """The same from the text of each page's file."""
-    kept: list[Lines] = [{}, {}]
-    rows = [(page, line) for page, text in texts.items() for line in text.splitlines()]
-    for page, line in rows:
-        if page == Path(REASONS).stem:
+def compared(old: Path, new: Path, root: Path) -> list[str]:
+    """What two builds of one book tell a reader differently: outcomes, tests, quoted numbers."""
+    told = []
+    for path in executed_pages(root, old):
+        other = new / "executed" / "notebooks" / path.name
+        if not other.is_file():
+            told.append(f"{path.stem}: has not run in {new}")
             continue
-        name, *values = line.split("\t")
-        for side, text in zip(kept, (values * 2)[:2], strict=True):
-            try:
-                value = json.loads(text)
-            except ValueError:
-                why = f"{FOLDER}/{page}.tsv: {name}: {text!r} is no value"
-                raise PageError(why) from None
-            if value is not None:
-                side[page, name] = value
-    return kept
-
-
-def _found(root: Path, out: Path, profile: str | None) -> Lines:
-    """All lines of a build."""
-    found = gathered([*executed_pages(root, out), errata.executed_copy(out)])
-    return found | texts(root) if profile in PROFILES else found
-
-
-def gathered(executed: Iterable[Path]) -> Lines:
-    """What these executed pages found, quote, print and show."""
-    return {
-        (path.stem, name): value
-        for path in executed
-        if path.is_file()
-        for name, value in _of_page(read_notebook(path))
-    }
-
-
-def _of_page(notebook: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Name and value: records and their reports, quoted numbers and texts, prints of the rest."""
-    for cell in notebook["cells"]:
-        shown = 0
-        for output, data in outputs({"cells": [cell]}):
-            if record := data.get(RECORD_MIME):
-                yield f"claim {record['id']}", _tested(record)
-                yield from (
-                    (f"reports {record['id']} {name}", value) for name, value in reported(record)
-                )
-            elif GLUE in data:
-                value: Any = "".join(data[GLUE])
-                with contextlib.suppress(ValueError):
-                    value = short(float(value))
-                yield f"says {output['metadata']['scrapbook']['name']}", value
-            elif result := data.get(errata.MIME):
-                yield result["name"], _print(result["output"])
-            elif text := _seen(output, data):
-                yield f"shows {cell['id']} {shown}", _print(text)
-                shown += 1
-
-
-def _tested(record: Record) -> list[Any]:
-    """A hash of how a claim was tested; how it came out; what the statements measured; a print of
-    what the controls did, and of the settings."""
-    measured = record["measured"]
-    parts = [entry["parts"] for entry in measured]
-    what = ("what", "sign", "slack", "entries", "error")
-    tests = [
-        [[[part.get(k) for k in what] for part in one] for one in parts[:1]],
-        [record.get(k) for k in ("applies", "holds", "repaired", "control", "certificate")],
-        [[part["passes"] for part in one] for one in parts],
-        [[entry["subject"], entry["name"]] for entry in measured],
-        record.get("score"),
-        sorted(record.get("tried", {})),
-    ]
-    values = [short(p["value"]) for e in measured if e["subject"] != "control" for p in e["parts"]]
-    rest = [[p[k] for one in parts for p in one for k in ("value", "limit")], record.get("tried")]
-    return [_hash(json.dumps(tests)), values, _print(json.dumps(rest), compressed=True)[1:]]
-
-
-def reported(record: Record) -> Iterator[tuple[str, Any]]:
-    """Every number that a record reports, a table as one line: a hash of names, and values."""
-    for name, value in record["report"].items():
-        numbers = dict(entries(value))
-        rows = [
-            list(map(short, one)) if len(one) > 1 else short(one[0]) for one in numbers.values()
-        ]
-        if not isinstance(value, list | Mapping):
-            yield name, rows[0]
-        elif len(rows) > _FEW:
-            yield name, [_hash(json.dumps([*numbers])), rows]
-        else:
-            yield from ((f"{name}{at}", row) for at, row in zip(numbers, rows, strict=True))
-
-
-def entries(value: Any, name: str = "") -> Iterator[tuple[str, list[Any]]]:
-    """Every number of a report, by name; of a simulated mean also its standard error and runs."""
-    if isinstance(value, list):
-        for number, item in enumerate(value):
-            yield from entries(item, f"{name}[{_label(item, number)}]")
-    elif isinstance(value, Mapping) and {"mean", "sd_between", "runs"} <= value.keys():
-        runs = int(value["runs"])
-        yield name, [value["mean"], value["sd_between"] / math.sqrt(runs), runs]
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from entries(item, f"{name}.{key}".removeprefix("."))
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield name, [value]
-
-
-def _label(item: Any, number: int) -> str:
-    """Which row this is: the settings of a simulated mean, the place of anything else."""
-    if not isinstance(item, Mapping) or "sd_between" not in item:
-        return str(number)
-    return ", ".join(f"{k}={item[k]}" for k in sorted(item) if k not in _SPREAD)
-
-
-def short(value: Any) -> Any:
-    """A number with one digit more than is compared; anything else as it is."""
-    if not isinstance(value, float) or not math.isfinite(value):
-        return str(value) if isinstance(value, float) else value
-    value = float(f"{value:.{DIGITS + 1}g}")
-    return int(value) if value.is_integer() and abs(value) < 10.0**DIGITS else value
-
-
-def _seen(output: Mapping[str, Any], data: Mapping[str, Any]) -> str:
-    """The text of what a reader sees of an output: the vector graphic, the table, the words."""
-    for kind in ("image/svg+xml", "text/html", "text/plain"):
-        if kind in data:
-            return "".join(data[kind])
-    return "".join(output.get("text", ""))
-
-
-def _print(text: str, compressed: bool = False) -> list[Any]:
-    """Hash of a text without its numbers; how many these are, and three sums, with mixed signs.
-
-    Mixed, so that a sum is not much larger than the change of a single number; `compressed`, by
-    their logarithms, where they are of all sizes.
-    """
-    pattern = _ANY if compressed else _NUMBER
-    numbers = np.array([float(one) for one in pattern.findall(text)] or [0.0])
-    if compressed:
-        numbers = np.sign(numbers) * np.log1p(1e9 * np.minimum(np.abs(numbers), 1e290))
-    places = np.arange(1, numbers.size + 1, dtype=np.uint64)
-    signs = [np.where(places * np.uint64(mixer) & np.uint64(1 << 20), 1, -1) for mixer in _MIXERS]
-    rounding = 1e-9 * float(np.abs(numbers).sum())
-    sums = [float(numbers @ sign) for sign in signs]
-    sums = [0.0 if abs(one) < rounding else one for one in sums]
-    return [_hash(pattern.sub("#", text)), numbers.size, *map(short, sums)]
-
-
-#: A number of a record, infinities included.
-_ANY = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|-?Infinity|-?\binf\b")
-
-
-def texts(root: Path) -> Lines:
-    """A hash of the prose, captions and alternative texts of every page, and of the ledger's."""
-    found = {}
-    for path in sorted((root / "notebooks").glob("*.ipynb")):
-        cells = read_notebook(path)["cells"]
-        words = [
-            "".join(cell["source"]) if cell["cell_type"] == "markdown" else cell["metadata"]
-            for cell in cells
-        ]
-        found[path.stem, "texts"] = _hash(json.dumps(words, sort_keys=True))
-    for path in sorted((root / "book").rglob("*.md")):
-        found["book", str(path.relative_to(root))] = _hash(path.read_text(encoding="utf-8"))
-    ledger = root / "book" / "claims.yml"
-    for entry in raw_entries(ledger) if ledger.is_file() else []:
-        words = [entry.get(field) for field in _FIELDS]
-        words += [entry["formal"]] if "formal" in entry else []
-        found["ledger", entry["id"]] = _hash(json.dumps(words, ensure_ascii=False))
-    return found
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
-
-
-def difference(old: Any, new: Any, welch: bool = False) -> str:
-    """What differs between two values of a line, in words; empty if only rounding does.
-
-    With `welch` simulated means, triples of mean, standard error and runs, may differ by chance.
-    """
-    if old is None or new is None:
-        return (
-            "" if old == new else (f": new, {new!r}" if old is None else f": gone, {old!r}")[:300]
-        )
-    means = _means(old) if welch else set()
-    sides = [dict(_leaves(value, means)) for value in (old, new)]
-    moved = []
-    for at in sides[0] | sides[1]:
-        x, y = (side.get(at) for side in sides)
-        room = 0.0
-        if x and at in means and isinstance(y, list) and len(y) == 3:
-            room, x, y = _room(x, y, len(means)), x[0], y[0]
-        if not close(x, y, room):
-            place = "".join(f"[{step}]" for step in at)
-            moved.append(f"{place}: {x!r} -> {y!r}"[:300])
-    return "; ".join(moved)
-
-
-def _means(value: Any) -> set[tuple[int, ...]]:
-    """The places of the triples of a line."""
-    rows = value[1] if isinstance(value, list) and len(value) == 2 else None
-    rows = {(1, i): row for i, row in enumerate(rows)} if isinstance(rows, list) else {(): value}
-    return {at for at, row in rows.items() if isinstance(row, list) and len(row) == 3}
-
-
-def _room(old: Sequence[Any], new: Sequence[Any], count: int) -> float:
-    """How far two means may lie apart by chance, one of so many."""
-    from scipy.stats import t  # a second, for other parameters than the kept ones
-
-    quantile = float(t.isf(FALSE_ALARM / (2 * count), min(old[2], new[2]) - 1))
-    return quantile * math.hypot(old[1], new[1])
-
-
-def _leaves(value: Any, means: Any, at: tuple[int, ...] = ()) -> Iterator[tuple[Any, Any]]:
-    """What is no list, or one of the `means`, each with its place."""
-    if isinstance(value, list) and at not in means:
-        for number, item in enumerate(value):
-            yield from _leaves(item, means, (*at, number))
-    else:
-        yield at, value
-
-
-def close(old: Any, new: Any, room: float = 0.0) -> bool:
-    """Whether two values are equal, or equal to half a unit in the sixth digit; whole ones are."""
-    if not all(isinstance(x, int | float) and not isinstance(x, bool) for x in (old, new)):
-        return repr(old) == repr(new)
-    if old == new or (isinstance(old, int) and isinstance(new, int) and not room):
-        return bool(old == new)
-    largest = max(abs(old), abs(new))
-    return bool(
-        abs(old - new) <= room + 0.5 * 10.0 ** (math.floor(math.log10(largest)) - DIGITS + 1)
-    )
+        units = units_of(root, path.stem)
+        lines = moved(found_on(path), found_on(other), units, TOLD)
+        told += [f"{path.stem}: {line}" for line in lines]
+    return told

@@ -1,8 +1,8 @@
 """Stage the sources of an edition with what has run, render them, and put the HTML in place whole.
 
-The staged tree is a book of its own: executed copies in the place of the notebooks, without the
-solutions in a student's, and in its ``_build`` what the pages found.  Jupyter Book builds the whole
-of it; for one page it gives Sphinx the settings.
+The staged tree is a book of its own: pages with what their cells showed, without the solutions in a
+student's, and in its ``_build`` what the pages found.  It stays with what Sphinx read of it in
+``sphinx/`` below the build, so that only what changed is read again.
 """
 
 from __future__ import annotations
@@ -34,79 +34,114 @@ _SOURCES = ("_config.yml", "CITATION.cff", "book")
 _FOUND = ("claims.json", ABOUT, "certificates", "proofs", f"executed/{errata.NAME}.ipynb")
 _RESULTS = ("live.json",)
 _POINTER = "sources"
+#: The tag of the cell in which papermill sets parameters.
+INJECTED = "injected-parameters"
 _TELLING = re.compile(r"WARNING|ERROR|CRITICAL")
 
 
-def render(root: Path, out: Path, edition: str = EDITIONS[0]) -> bool:
-    """Render what `out` holds as the HTML of an edition; False, no change, if it fails."""
+def render(root: Path, out: Path, edition: str = EDITIONS[0], workers: int = 1) -> bool:
+    """Render what `out` holds as the HTML of an edition; whether there was nothing to complain of.
+
+    What Sphinx warns of is listed and does not keep the HTML from its place; a page that has not
+    run, and an error of Sphinx itself, do.
+    """
     here = place(out, edition)
     here.mkdir(exist_ok=True)
+    cache = out / "sphinx" / edition
     with _staging(here) as name:
-        folder, source = Path(name), Path(name, "source")
-        problems = stage(root, out, source, edition)
-        words = ["build", str(source), "--all", "-q", "-n", "-W", "--keep-going"]
-        words += ["--path-output", str(folder)]
-        done = _sphinx("jupyter_book.cli.main:main", words, root, source, edition, problems)
-        if _put(done, folder / "_build" / "html", "index.html", here):
-            return True
-        lines = done.stdout.strip().splitlines()
-        return _refuse("HTML", [x for x in lines if _TELLING.search(x)] or lines[-20:], here)
+        problems = stage(root, [out], cache / "source", edition)
+        html = Path(name, "html")
+        done = _sphinx(root, cache, html, problems, [f"-j{workers}", "-a"])
+        return _put(done, html, "index.html", here)
 
 
 def render_page(root: Path, out: Path, page: str) -> bool:
-    """Render one executed page into ``<out>/html``; False, no change, if that fails.
+    """Render one executed page into ``<out>/html``; whether there was nothing to complain of.
 
-    What Sphinx knows of the other pages stays in ``_build/run``; one at a time uses it.
+    The rest is as the last build of the book left it in ``_build``.
     """
-    cache = claim_folder(root / "_build") / "run"
-    doctrees, source = cache / ".doctrees", cache / ".source"
-    if not (doctrees / "environment.pickle").is_file():
+    whole = claim_folder(root / "_build")
+    cache = whole / "sphinx" / EDITIONS[0]
+    if not (cache / "doctrees" / "environment.pickle").is_file():
         print("reading all pages, for titles and numbers; this is done once ...", flush=True)
     print("rendering the page ...", flush=True)
-    cache.mkdir(exist_ok=True)
+    cache.mkdir(parents=True, exist_ok=True)
     with open(cache / ".lock", "a", encoding="utf-8") as lock, _staging(out) as name:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        stage(root, out, source, EDITIONS[0])
-        words = [str(source), f"{name}/html", str(doctrees), f"notebooks/{page}.ipynb"]
-        done = _sphinx(f"{__name__}:sphinx_build", words, root, source, EDITIONS[0], [])
-        if _put(done, Path(name, "html"), f"notebooks/{page}.html", out):
-            return True
-    # warnings about other pages, which have not run, would hide the reason
-    return _refuse("page", done.stdout.strip().splitlines()[-20:], out)
+        stage(root, [out, whole], cache / "source", EDITIONS[0])
+        html = Path(name, "html")
+        file = cache / "source" / "notebooks" / f"{page}.ipynb"
+        done = _sphinx(root, cache, html, [], [str(file)])
+        return _put(done, html, f"notebooks/{page}.html", out, only=page)
 
 
 def sphinx_build() -> None:
-    """Plain Sphinx on a staged tree: source, HTML, cache, file; with Jupyter Book's settings."""
+    """Plain Sphinx on a staged tree: cache, HTML, more; with the settings of Jupyter Book."""
     from jupyter_book.config import get_final_config
     from sphinx.cmd.build import main
 
-    source, html, cache, file = sys.argv[1:]
+    cache, html, *more = sys.argv[1:]
+    source = Path(cache, "source")
     options: dict[str, Any] = {"latex_individualpages": False}
-    here = Path(source)
-    config, _ = get_final_config(user_yaml=here / "_config.yml", cli_config=options, sourcedir=here)
+    config, _ = get_final_config(
+        user_yaml=source / "_config.yml", cli_config=options, sourcedir=source
+    )
     lines = [f"{name} = {value!r}\n" for name, value in config.items() if "latex" not in name]
-    write_whole(here / "conf.py", "".join(lines))
-    sys.exit(main(["-b", "html", "-d", cache, source, html, str(here / file)]))
+    _write(source / "conf.py", "".join(lines))
+    words = ["-b", "html", "-q", "-n", "-d", f"{cache}/doctrees", str(source), html]
+    sys.exit(main([*words, *more]))
 
 
-def stage(root: Path, out: Path, source: Path, edition: str) -> list[str]:
-    """Make the tree that Sphinx reads; a warning for each page that has not run as it is now."""
+def stage(root: Path, outs: Sequence[Path], source: Path, edition: str) -> list[str]:
+    """Make the tree that Sphinx reads; a line for each page that has not run as it is now.
+
+    A page that ran in several of the builds `outs` is taken from the first.
+    """
     _copy(root, source, _SOURCES)
-    _copy(out, source / "_build", _FOUND)
+    _copy(outs[-1], source / "_build", _FOUND)
     _copy(root / "_build", source / "_build", _RESULTS)
     toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
     _write(source / "_toc.yml", yaml.safe_dump(toc_of(toc, edition), sort_keys=False))
     _write(source / "_build" / _POINTER, str(root))
     problems = []
     for path in sorted((root / "notebooks").glob("*.ipynb")):
-        committed, executed = read_notebook(path), out / "executed" / "notebooks" / path.name
-        shown = read_notebook(executed) if executed.is_file() else committed
-        if not executed.is_file():
-            problems.append(f"{path}: WARNING: has not been executed")
-        if _cells(shown) != _cells(committed):
-            problems.append(f"{path}: WARNING: was edited after it was executed; execute it again")
-        _write(source / "notebooks" / path.name, json.dumps(arranged(notebook_of(shown, edition))))
+        page = read_notebook(path)
+        copies = [out / "executed" / "notebooks" / path.name for out in outs]
+        executed = next(filter(Path.is_file, copies), None)
+        shown = executed and with_outputs(page, read_notebook(executed))
+        if not shown:
+            how = "was edited after it was executed" if executed else "has not been executed"
+            problems.append(f"{path}: ERROR: {how}")
+        text = json.dumps(arranged(notebook_of(shown or page, edition)))
+        _write(source / "notebooks" / path.name, text)
     return problems
+
+
+def with_outputs(page: Mapping[str, Any], executed: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A page as it is written now, with what its cells showed; None if its code ran otherwise."""
+    given = [cell for cell in executed["cells"] if INJECTED in _tags(cell)]
+    ran = [cell for cell in _code(executed) if cell not in given]
+    sources = [["".join(cell["source"]) for cell in one] for one in (ran, _code(page))]
+    if sources[0] != sources[1]:
+        return None
+    left = iter(ran)
+    cells: list[Any] = []
+    for cell in page["cells"]:
+        if cell["cell_type"] != "code":
+            cells.append(cell)
+            continue
+        cells.append(cell | {"outputs": next(left)["outputs"]})
+        if "parameters" in _tags(cell):
+            cells += given
+    return {**page, "cells": cells, "metadata": executed["metadata"]}
+
+
+def _code(page: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [cell for cell in page["cells"] if cell["cell_type"] == "code"]
+
+
+def _tags(cell: Mapping[str, Any]) -> list[str]:
+    return list(cell["metadata"].get("tags", []))
 
 
 def sources(staged: str | Path) -> Path:
@@ -132,54 +167,73 @@ def _write(path: Path, text: str) -> None:
         write_whole(path, text)
 
 
-def _cells(notebook: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Kind and text of the cells, without the cell that papermill injects."""
-    return [
-        (cell["cell_type"], "".join(cell["source"]))
-        for cell in notebook["cells"]
-        if "injected-parameters" not in cell["metadata"].get("tags", [])
-    ]
-
-
 def _staging(here: Path) -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix=STAGING, dir=here, ignore_cleanup_errors=True)
 
 
 def _sphinx(
-    call: str, words: Sequence[str], root: Path, source: Path, edition: str, problems: list[str]
+    root: Path, cache: Path, html: Path, problems: list[str], words: Sequence[str]
 ) -> subprocess.CompletedProcess[str]:
     """Run Sphinx on a staged tree, if nothing is wrong with it; what it says names the sources."""
     if problems:
-        return subprocess.CompletedProcess(call, 1, stdout="\n".join(problems))
-    surroundings = {"PYTHONPATH": python_path(root), VARIABLE: edition}
-    done = run_python(call, words, environment=surroundings, cwd=root)
-    done.stdout = plain(done.stdout).replace(f"{source}{os.sep}", f"{root}{os.sep}")
+        return subprocess.CompletedProcess("", 1, stdout="\n".join(problems))
+    done = run_python(
+        f"{__name__}:sphinx_build",
+        [str(cache), str(html), *words],
+        environment={"PYTHONPATH": python_path(root), VARIABLE: cache.name},
+        cwd=root,
+    )
+    source = f"{cache / 'source'}{os.sep}"
+    done.stdout = plain(done.stdout).replace(source, f"{root}{os.sep}")
     return done
 
 
-def _put(done: subprocess.CompletedProcess[str], html: Path, proof: str, here: Path) -> bool:
-    """Keep what was said; put the HTML in the place of the old if there is one."""
+def _put(
+    done: subprocess.CompletedProcess[str], html: Path, proof: str, here: Path, only: str = ""
+) -> bool:
+    """Keep what was said, put the HTML in the place of the old if there is one, and tell.
+
+    Of a page alone, `only`, what is said of the others is left out: they have not run.
+    """
     write_whole(here / "html.log", done.stdout)
+    log = f"all that was said is in {here / 'html.log'}"
+    said = done.stdout.strip().splitlines()
+    told = [line for line in complaints(here) if only in line]
     if done.returncode or not (html / proof).is_file():
+        print(*(told or said[-20:]), sep="\n", file=sys.stderr)
+        print(
+            f"the HTML could not be rendered, the previous book is as it was; {log}",
+            file=sys.stderr,
+        )
         return False
-    there, old = here / "html", here / OLD
+    (html / ".nojekyll").touch()  # for hosts that would leave out folders like _static
+    _replace(here / "html", html)
+    if told:
+        print(*told, sep="\n", file=sys.stderr)
+        print(f"the HTML is made, with {len(told)} warnings; {log}", file=sys.stderr)
+    return not told
+
+
+def complaints(here: Path) -> list[str]:
+    """What Sphinx complained of when it made the HTML in a folder."""
+    log = here / "html.log"
+    said = log.read_text(encoding="utf-8").splitlines() if log.is_file() else []
+    return [line for line in said if _TELLING.search(line)]
+
+
+def _replace(there: Path, new: Path) -> None:
+    """Put a folder in the place of another, which is not lost if that fails."""
+    old = there.with_name(OLD)
     shutil.rmtree(old, ignore_errors=True)
     if there.exists():
         there.rename(old)
     try:
-        html.rename(there)
+        new.rename(there)
     except OSError:
         if old.exists():
             old.rename(there)
         raise
     shutil.rmtree(old, ignore_errors=True)
-    return True
-
-
-def _refuse(what: str, lines: Sequence[str], out: Path) -> bool:
-    print(*lines, sep="\n", file=sys.stderr)
-    print(f"the {what} could not be rendered; all output: {out / 'html.log'}", file=sys.stderr)
-    return False
 
 
 def run_python(

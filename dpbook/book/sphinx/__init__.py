@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.config import Config
 
 from dpbook.book.sphinx import (
     access,
@@ -24,7 +25,6 @@ from dpbook.book.sphinx import (
 DIRECTIVES = {
     "answer": exercises.AnswerDirective,
     "claim": boxes.ClaimDirective,
-    "claim-changes": publishing.ChangesDirective,
     "claims-errata": claims.ErrataDirective,
     "claims-ledger": claims.LedgerDirective,
     "claims-map": maps.MapDirective,
@@ -61,10 +61,22 @@ HANDLERS = (
 )
 
 
+#: Extensions that keep nothing while they read a page, and do not say so.
+SILENT = ("sphinx_jupyterbook_latex", "sphinx_multitoc_numbering")
+
+
+def allow_parallel_reading(app: Sphinx, _: Config) -> None:
+    """Say of the silent extensions that pages can be read in several processes."""
+    for name in SILENT:
+        if extension := app.extensions.get(name):
+            extension.parallel_read_safe = True
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Put all parts in place."""
     app.setup_extension("sphinx_exercise")
     front.keep_numbers()
+    app.connect("config-inited", allow_parallel_reading)
     for name in ("book_contact", "book_description", "book_preview"):
         app.add_config_value(name, "", "html")
     publishing.identify(app)

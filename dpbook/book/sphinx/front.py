@@ -17,6 +17,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from dpbook.book.files import write_whole
 from dpbook.book.ledger import words as report
+from dpbook.book.ledger.check import record_problems
 from dpbook.book.ledger.claims import FIVE, SINCE, Claim
 from dpbook.book.ledger.supports import listed
 from dpbook.book.live.browser import sentence
@@ -43,7 +44,20 @@ class SummaryDirective(own.ClaimsDirective):
         html = summary_html(self.load()[0], uri(here, "book/ledger"), uri(here, "book/next"))
         rows = second_machine(self.env)
         told = [nodes.paragraph(text=second_machine_words(rows))] if rows else []
-        return [nodes.raw("", html, format="html"), *told]
+        return [*self.contradicted(), nodes.raw("", html, format="html"), *told]
+
+    def contradicted(self) -> list[nodes.Node]:
+        """A warning with links to the claims that this build found otherwise than recorded."""
+        ledger, records = self.load()
+        links: list[nodes.Node] = []
+        for name, record in records.items():
+            if name in ledger and record_problems(record, ledger[name]):
+                uri = own.place_uri(self.env, f"notebooks/{record['notebook']}", f"claim-{name}")
+                links += [nodes.Text(" "), own.link_to(name, uri)]
+        if not links:
+            return []
+        words = "In this build these claims came out otherwise than the ledger records:"
+        return [nodes.warning("", nodes.paragraph("", words, *links))]
 
 
 class PageRole(SphinxRole):

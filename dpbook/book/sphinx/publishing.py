@@ -1,4 +1,4 @@
-"""Sphinx extension: a book at an address of its own, which it is, how to cite it, what changed.
+"""Sphinx extension: a book at an address of its own, which it is, how to cite it.
 
 ``CITATION.cff`` says who answers for the book: version, date, licence, authors and, if it has them,
 ``contact``, ``url`` (for the sitemap and full addresses) and ``repository-code`` (for links to the
@@ -9,21 +9,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from html import escape, unescape
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import yaml
-from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
-from sphinx.util.docutils import SphinxDirective
 
 from dpbook.book.files import about, words
 from dpbook.book.ledger.words import state_words
-from dpbook.book.run.compare import Change, changes, claimed, load, version, versions
 from dpbook.book.run.editions import EDITIONS, this_edition
 from dpbook.book.run.render import sources
 from dpbook.book.sphinx import nodes as own
@@ -156,32 +151,3 @@ def bibtex(
 
 def _tex(text: str) -> str:
     return text.translate(_TEX)
-
-
-def history(root: Path, out: Path) -> Iterator[tuple[str, str, list[Change]]]:
-    """From, to, and what moved; the latest first: this build, then the versions, tags of git."""
-    states = {name: version(root, name) for name in versions(root)}
-    if (out / "claims.json").is_file():
-        states["this build"] = claimed(load(out / "claims.json"))
-    for before, after in reversed(list(pairwise(states))):
-        yield before, after, changes(states[before], states[after])
-
-
-class ChangesDirective(SphinxDirective):
-    """``{claim-changes}``: what moved from version to version, and up to this build."""
-
-    def run(self) -> list[nodes.Node]:
-        root = Path(self.env.srcdir)
-        self.env.note_dependency(str(own.output_dir(root) / "claims.json"))
-        shown: list[nodes.Node] = []
-        for before, after, moved in history(sources(root), own.output_dir(root)):
-            rows: list[own.Row] = [
-                [[own.link_to(claim, own.row_uri(self.env, claim))], kind, what]
-                for claim, kind, what in moved
-            ]
-            count = f"{len(moved)} changes in {len({one.claim for one in moved})} claims."
-            words = nodes.paragraph(text=count if moved else "Nothing moved.")
-            table = own.table_of(("Claim", "What happened", "From what to what"), rows)
-            title = f"From {before} to {after}"
-            shown.append(own.chapter(nodes.make_id(title), title, words, *[table] * bool(moved)))
-        return shown or [nodes.paragraph(text="No version has been given out yet.")]
