@@ -2,7 +2,7 @@
 
 CODE := dpbook tests notebooks noxfile.py $(wildcard tools benchmarks)
 
-.PHONY: lint proofs check-pages live-check mutants grid twice matrix bench libraries certificate release-files
+.PHONY: lint proofs check-numbers check-pages live-check mutants grid twice matrix bench libraries certificate release-files
 
 lint: $(VENV)/.dev  ## style of code and notebooks, types, imports
 	$(BIN)/ruff check $(CODE)
@@ -13,6 +13,9 @@ lint: $(VENV)/.dev  ## style of code and notebooks, types, imports
 
 proofs: $(VENV)/.made  ## the theorems of proofs/, by Rocq, and by its checker again (five minutes)
 	$(BIN)/python tools/proofs.py $(ARGS)
+
+check-numbers:  ## the book that is built, against book/numbers: what a reader is told
+	$(BIN)/dpbook numbers $(ARGS)
 
 check-pages: $(VENV)/.dev  ## what needs a browser: formulas, figures, accessibility (axe), no other host
 	test -f _build/html/index.html || $(MAKE) book

@@ -6,7 +6,6 @@ changes, is there at its lower end and as in the profile, and in a run of its ow
 """
 
 import argparse
-import ast
 import html
 import json
 import re
@@ -22,7 +21,7 @@ from allpairspy import AllPairs
 from dpbook.book.files import commit, write_whole
 from dpbook.book.ledger.check import RECORD_MIME
 from dpbook.book.ledger.claims import load_ledger
-from dpbook.book.pages import Page, Parameter, find_pages, load_profile, outputs, select
+from dpbook.book.pages import Page, find_pages, load_profile, outputs, select
 from dpbook.book.run.collect import ledger_problems
 from dpbook.book.run.sweep import kept_result, plan, sweep
 from dpbook.book.sphinx.nodes import grouped
@@ -34,26 +33,13 @@ _WORD = re.compile(r"(?<![\w\\])(nan|inf|infinity)(?!\w)", re.IGNORECASE)
 _NAN = re.compile(r"(?i)\bnan\b")
 
 
-def ends(parameter: Parameter) -> list[Any]:
-    """The ends of a parameter's range, every member of a set of words; in a list if it is one."""
-    inside = parameter.allowed.removeprefix("each in").strip()
-    if inside.startswith("{"):
-        members = sorted(ast.literal_eval(inside))
-        values = members if isinstance(members[0], str) else [members[0], members[-1]]
-    else:
-        low, high = (float(x) for x in inside[1:-1].split(","))
-        room = 1e-6 * (high - low)  # between a run and an end that is excluded
-        values = [low + room * (inside[0] == "("), high - room * (inside[-1] == ")")]
-    return [parameter.coerce([x] if isinstance(parameter.default, list) else x) for x in values]
-
-
 def settings(page: Page, profiles: dict[str, Any]) -> list[dict[str, Any]]:
     """The settings of one page on top of its smoke profile, which comes first."""
     own = profiles["smoke"].get(page.name, {})
     larger = {name for values in profiles.values() for name in values.get(page.name, {})}
     axes, tops = {}, []
     for name, parameter in page.parameters.items():
-        low, *_, high = axes[name] = ends(parameter)
+        low, *_, high = axes[name] = parameter.ends
         if name in larger and isinstance(parameter.default, int):
             base = own.get(name, parameter.default)
             axes[name] = [low, base] if low != base else [low]

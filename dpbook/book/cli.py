@@ -27,6 +27,7 @@ _EXAMPLES = """examples:
   dpbook list                                 the pages and their parameters
   dpbook run 4 -p epsilon 0.25                one page at your own value, as HTML
   dpbook run noisy-counts --output mine       the same page into a folder of your own
+  dpbook check 4                              all that is asked of a page, in one list
   dpbook build --profile paper                the whole book at the papers' own sizes
   dpbook sweep grid.yml --jobs 4              pages over a grid of parameters
   dpbook claims --verdict false-repaired      a part of the ledger
@@ -113,6 +114,8 @@ def _parser() -> argparse.ArgumentParser:
     add = command(_run, *common)
     add("notebook", metavar="PAGE", help="a page: 04-noisy-counts, 4, 04, or a part of the name")
     add("--no-html", action="store_false", dest="shown", help="run the page without rendering it")
+    add = command(_check, "--jobs", "--timeout")
+    add("notebook", metavar="PAGE", help="a page, named as for run")
     add = command(_claims)
     for field in _FILTERS:
         add(f"--{field}", metavar=field[0].upper(), help="only these; an unknown word lists all")
@@ -211,6 +214,13 @@ def _list(given: argparse.Namespace, root: Path) -> int:
             rows.append((p.name, repr(p.default), p.unit, p.allowed, p.meaning))
         print(*(f"    {line}\n" for line in aligned(rows)), sep="")
     return 0
+
+
+def _check(given: argparse.Namespace, root: Path) -> int:
+    """check a page: its rules, and its claims at several settings"""
+    from dpbook.book.run.check import check_page
+
+    return check_page(root, given.notebook, workers=given.jobs, timeout=given.timeout)
 
 
 def _claims(given: argparse.Namespace, root: Path) -> int:

@@ -57,6 +57,20 @@ class Parameter:
         scalar = _scalar_type(self.default).__name__
         return f"list of {scalar}" if isinstance(self.default, list) else scalar
 
+    @property
+    def ends(self) -> list[Any]:
+        """The ends of the range, or every member of a set of words; in a list if it is one."""
+        inside = self.allowed.removeprefix("each in").strip()
+        if inside.startswith("{"):
+            members = sorted(ast.literal_eval(inside))
+            values = members if isinstance(members[0], str) else [members[0], members[-1]]
+        else:
+            low, high = (float(end) for end in inside[1:-1].split(","))
+            room = 1e-6 * (high - low)  # between a run and an end that is excluded
+            values = [low + room * (inside[0] == "("), high - room * (inside[-1] == ")")]
+        many = isinstance(self.default, list)
+        return [self.coerce([value] if many else value) for value in values]
+
     def coerce(self, value: Any) -> Any:
         """`value` in the type of the default; a `ValueError` says what is allowed instead."""
         many, wanted = isinstance(self.default, list), _scalar_type(self.default)

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+Notebook = Mapping[str, Any]
+Faults = Iterator[str]
+Rule = Callable[[str, Notebook], Faults]
 
 MAX_VISIBLE, MAX_FOLDED, MAX_COLUMNS, MAX_CAPTION = 25, 45, 80, 8
 CELL_METADATA = {"tags", "mystnb"}
@@ -18,24 +24,24 @@ CHECKED = re.compile(r"\bcheck\(\s*['\"]([\w.-]+)")
 AMSMATH = re.compile(r"^\s*\\begin\{(align|equation|gather|multline|eqnarray|alignat)\*?\}", re.M)
 
 
-def text(cell):
+def text(cell: Mapping[str, Any]) -> str:
     return "".join(cell["source"])
 
 
-def tags(cell):
-    return cell["metadata"].get("tags", [])
+def tags(cell: Mapping[str, Any]) -> list[str]:
+    return list(cell["metadata"].get("tags", []))
 
 
-def code_cells(page):
+def code_cells(page: Notebook) -> list[tuple[int, dict[str, Any]]]:
     """Number and cell of all code cells."""
     return [(i, cell) for i, cell in enumerate(page["cells"]) if cell["cell_type"] == "code"]
 
 
-def prose(page):
+def prose(page: Notebook) -> str:
     return "\n\n".join(text(cell) for cell in page["cells"] if cell["cell_type"] == "markdown")
 
 
-def nodes_of(cell):
+def nodes_of(cell: Mapping[str, Any]) -> list[ast.AST]:
     """All nodes of a cell's code; none where it is not plain Python."""
     try:
         return [*ast.walk(ast.parse(text(cell)))]
@@ -43,28 +49,28 @@ def nodes_of(cell):
         return []
 
 
-def calls(cell):
+def calls(cell: Mapping[str, Any]) -> list[tuple[str, ast.Call]]:
     """All calls in a cell, as (dotted name, node)."""
     return [(ast.unparse(n.func), n) for n in nodes_of(cell) if isinstance(n, ast.Call)]
 
 
-RULES = []
+RULES: list[Rule] = []
 
 
-def rule(function):
+def rule(function: Rule) -> Rule:
     RULES.append(function)
     return function
 
 
 @rule
-def no_outputs(name, page):
+def no_outputs(name: str, page: Notebook) -> Faults:
     for number, cell in code_cells(page):
         if cell.get("outputs") or cell.get("execution_count") is not None:
-            yield f"cell {number} holds outputs or a count"
+            yield f"cell {number} holds outputs or a count: nbstripout --keep-id"
 
 
 @rule
-def file_format(name, page):
+def file_format(name: str, page: Notebook) -> Faults:
     if page.get("nbformat") != 4 or page.get("nbformat_minor", 0) < 5:
         yield "is not in notebook format 4.5"
     if page["metadata"].get("kernelspec", {}).get("name") != "python3":
@@ -77,7 +83,7 @@ def file_format(name, page):
 
 
 @rule
-def opening(name, page):
+def opening(name: str, page: Notebook) -> Faults:
     first = page["cells"][0]
     title = re.match(r"(?:\([\w-]+\)=\n)?# \S[^\n]*\n+(.+)", text(first), re.S)
     if first["cell_type"] != "markdown" or not title:
@@ -90,7 +96,7 @@ def opening(name, page):
 
 
 @rule
-def metadata(name, page):
+def metadata(name: str, page: Notebook) -> Faults:
     for number, cell in enumerate(page["cells"]):
         mystnb = cell["metadata"].get("mystnb", {})
         for before, given, known in (
@@ -104,7 +110,7 @@ def metadata(name, page):
 
 
 @rule
-def figures(name, page):
+def figures(name: str, page: Notebook) -> Faults:
     for number, cell in code_cells(page):
         mystnb = cell["metadata"].get("mystnb", {})
         figure, image = mystnb.get("figure", {}), mystnb.get("image", {})
@@ -123,7 +129,7 @@ def figures(name, page):
 
 
 @rule
-def short_cells(name, page):
+def short_cells(name: str, page: Notebook) -> Faults:
     for number, cell in code_cells(page):
         if "parameters" in tags(cell):
             continue  # one line for each parameter, with all that is said of it
@@ -131,13 +137,13 @@ def short_cells(name, page):
         limit = MAX_FOLDED if folded else MAX_VISIBLE
         lines = [line for line in text(cell).splitlines() if line.strip()]
         if len(lines) > limit:
-            yield f"cell {number} has {len(lines)} lines, {limit} are allowed"
+            yield f"cell {number} has {len(lines)} lines, {limit} are allowed: make two cells"
         if max(map(len, lines), default=0) > MAX_COLUMNS:
             yield f"cell {number} has a line beyond {MAX_COLUMNS} columns"
 
 
 @rule
-def captions_of_folds(name, page):
+def captions_of_folds(name: str, page: Notebook) -> Faults:
     for number, cell in code_cells(page):
         mystnb = cell["metadata"].get("mystnb", {})
         said = mystnb.get("code_prompt_show", "")
@@ -147,7 +153,7 @@ def captions_of_folds(name, page):
 
 
 @rule
-def plain_python(name, page):
+def plain_python(name: str, page: Notebook) -> Faults:
     for number, cell in code_cells(page):
         try:
             ast.parse(text(cell))
@@ -156,7 +162,7 @@ def plain_python(name, page):
 
 
 @rule
-def badges(name, page):
+def badges(name: str, page: Notebook) -> Faults:
     boxes = " ".join(re.findall(r"^`{3,}\{claim\} (.+)$", prose(page), re.MULTILINE))
     shown = {*re.findall(r"\{badge\}`([^`]+)`", prose(page)), *boxes.split()}
     checked = {one for _, cell in code_cells(page) for one in CHECKED.findall(text(cell))}
@@ -164,7 +170,7 @@ def badges(name, page):
 
 
 @rule
-def probability(name, page):
+def probability(name: str, page: Notebook) -> Faults:
     """What ruff does not see of it (NPY)."""
     for number, cell in code_cells(page):
         if re.search(r"^\s*(import random\b|from random import)", text(cell), re.M):
@@ -182,7 +188,7 @@ def probability(name, page):
 
 
 @rule
-def exercises(name, page):
+def exercises(name: str, page: Notebook) -> Faults:
     source = prose(page)
     asked = re.findall(r"^:{3,}\{exercise\}|^`{3,}\{exercise\}", source, re.M)
     labels = re.findall(r"\{exercise\}[^\n]*\n(?:[^\n]+\n)*?:label: *([\w-]+)", source)
@@ -195,7 +201,8 @@ def exercises(name, page):
         yield "every exercise needs one solution, between solution-start and solution-end"
     if source.count("{solution-end}") != len(starts):
         yield "solution-start and solution-end do not match"
-    inside, ran = None, set()
+    inside: str | None = None
+    ran: set[str | None] = set()
     for cell in page["cells"]:
         if cell["cell_type"] == "code":
             ran.add(inside)
@@ -209,7 +216,7 @@ def exercises(name, page):
 
 
 @rule
-def rerun(name, page):
+def rerun(name: str, page: Notebook) -> Faults:
     last = [text(cell) for cell in page["cells"] if cell["cell_type"] == "markdown"][-1]
     command = re.search(rf"dpbook run {re.escape(name)} .*-p ", last)
     if not ("## Rerun this page" in last and command):
@@ -217,14 +224,14 @@ def rerun(name, page):
 
 
 @rule
-def mathematics(name, page):
+def mathematics(name: str, page: Notebook) -> Faults:
     outside = re.sub(r"\$\$.*?\$\$|```\{math\}.*?```", "", prose(page), flags=re.S)
     if AMSMATH.search(outside):
         yield "a bare LaTeX environment has a random id; write $$ ... $$ (label)"
 
 
 @rule
-def no_machine_paths(name, page):
+def no_machine_paths(name: str, page: Notebook) -> Faults:
     for number, cell in enumerate(page["cells"]):
         for found in re.findall(r"(?<![\w.:/])/(?:home|work|tmp|root|Users)/\w*", text(cell)):
             yield f"cell {number} names a path of one machine: {found}"
@@ -238,7 +245,7 @@ SOURCE = re.compile(
 )
 
 
-def unsourced(words):
+def unsourced(words: str) -> list[str]:
     """Sentences about authors that do not name where it is written."""
     return [
         " ".join(sentence.split())
@@ -248,5 +255,5 @@ def unsourced(words):
 
 
 @rule
-def sources(name, page):
+def sources(name: str, page: Notebook) -> Faults:
     yield from (f"a sentence about authors names no source: {s}" for s in unsourced(prose(page)))

@@ -27,7 +27,7 @@ PAGE = "34-how-much-epsilon"
     ],
 )
 def test_the_ends_of_a_range(default, allowed, found):
-    ends = grid.ends(Parameter("x", default, "m", "-", allowed))
+    ends = Parameter("x", default, "m", "-", allowed).ends
     assert ends == (found if allowed[0] in "{e" else pytest.approx(found))
 
 
@@ -41,13 +41,13 @@ def test_any_two_ends_of_any_two_parameters_meet_in_some_run():
         for setting in listed:
             validate(page, smoke | setting)
         for one, two in itertools.combinations(page.parameters.values(), 2):
-            low, *_, high = grid.ends(one)
+            low, *_, high = one.ends
             for x in (low, high):
                 if {one.name: x} not in listed and x != own[one.name]:  # no upper end of a size
                     partners = [
                         s[two.name] for s in listed if two.name in s and s.get(one.name) == x
                     ]
-                    assert grid.ends(two)[0] in partners, (page.name, one.name, two.name)
+                    assert two.ends[0] in partners, (page.name, one.name, two.name)
 
 
 def shown(tmp_path, **data):
