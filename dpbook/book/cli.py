@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import os
 import shutil
 import signal
@@ -38,7 +39,11 @@ _STOPPED = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
     """Run one command; return its exit status."""
-    arguments = _parser().parse_args(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # not every terminal has a ε
+    words = sys.argv[1:] if argv is None else argv
+    arguments = _parser().parse_args(words or ["--help"])
     signal.signal(signal.SIGTERM, _terminate)
     try:
         return int(arguments.command(arguments, (root or find_root()).resolve()))

@@ -1,17 +1,21 @@
 """The command line: what it refuses, what it prints, and the status it ends with."""
 
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from dpbook import __version__
 from dpbook.book.cli import find_root, main
 from dpbook.book.files import claim_folder, write_whole
 from dpbook.book.run import build, render
 from dpbook.book.run.runner import Outcome
 from tests.book.conftest import elsewhere
 
+ROOT = Path(__file__).resolve().parents[2]
 LEDGER = """\
 - {id: A-1, paper: P, where: here, kind: definition, says: first thing, notebook: 01-one,
    rests_on: [], status: checked, verdict: definition, evidence: exact,
@@ -185,9 +189,59 @@ def test_the_root_is_found_or_it_is_said_that_there_is_none(tiny_book, tmp_path_
     assert "there are no pages" in capsys.readouterr().err
 
 
+#: As after ``pip install .``: nothing can be imported but NumPy and SciPy.
+PLAIN = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if path is None and name not in {*sys.stdlib_module_names, "dpbook", "numpy", "scipy"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+from dpbook.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("words", ["", "--help", "-h", "--version", "list", "build --help"])
+def test_the_plain_package_says_what_it_can_do(words):
+    command = [sys.executable, "-c", PLAIN, *words.split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    asked = words in ("", "--help", "-h", "--version")
+    assert done.returncode == (0 if asked else 1)
+    told = done.stdout if asked else done.stderr
+    assert "pip install '.[book]' in the sources" in told and "Traceback" not in done.stderr
+    assert not asked or (__version__ in told and "dpbook rank --help" in told)
+
+
+def test_no_advice_names_the_project_on_an_index_that_does_not_hold_it():
+    advice = "pip install " + "dpbook"
+    named = re.compile(rf"{advice}|{'dpbook'}\[[a-z,]+\]")
+    assert named.search(f"{advice}[book]")
+    for path in [*ROOT.glob("dpbook/**/*.py"), *ROOT.glob("book/**/*.md"), *ROOT.glob("*.md")]:
+        found = named.search(path.read_text(encoding="utf-8"))
+        assert not found, f"{path}: {found}; say `pip install '.[...]' in the sources`"
+
+
+@pytest.mark.parametrize("command", ["list", "claims", "errata"])
+def test_a_terminal_that_is_not_utf_8_shows_the_rest(command):
+    env = os.environ | {"PYTHONIOENCODING": "latin-1", "PYTHONPATH": str(ROOT)}
+    words = [sys.executable, "-m", "dpbook", command]
+    done = subprocess.run(words, capture_output=True, check=False, cwd=ROOT, env=env)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\\u" in done.stdout, "it has signs that latin-1 does not have"
+
+
+def test_without_words_it_says_what_there_is(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([])
+    assert not stop.value.code and "dpbook rank --help" in capsys.readouterr().out
+
+
 def test_the_module_is_a_command():
     command = [sys.executable, "-m", "dpbook"]
-    how = {"capture_output": True, "text": True, "check": True, "cwd": Path(__file__).parents[2]}
+    how = {"capture_output": True, "text": True, "check": True, "cwd": ROOT}
     shown = subprocess.run([*command, "build", "--help"], **how).stdout
     for option in ("--profile", "-p NAME VALUE", "--only", "--jobs", "--output"):
         assert option in shown
