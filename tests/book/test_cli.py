@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -155,6 +156,22 @@ def test_each_set_of_parameters_has_a_folder_of_its_own():
     assert build.folder_name({}) == "published"
     assert build.folder_name({"n": 4, "epsilon": 0.25}) == "epsilon=0.25,n=4"
     assert build.folder_name({"edition": "../a b"}) == "edition=..%2Fa%20b"
+    many = [build.folder_name({"g": [0.1] * 200 + [last]}) for last in (1, 2)]
+    assert many[0] != many[1] and all(len(name) <= 200 for name in many)
+
+
+@pytest.mark.parametrize("git", ["is missing", "cannot read the repository"])
+def test_why_the_commit_is_not_known_is_told(tiny_book, monkeypatch, capsys, git):
+    write_whole(tiny_book / "_build/html/index.html", "x")
+    write_whole(tiny_book / ".git/HEAD", "no repository")
+    if git == "is missing":
+        monkeypatch.setenv("PATH", str(tiny_book))
+    assert main(["live"], tiny_book) == 2
+    told = {"is missing": "git is not installed"}.get(git, "fatal: not a git repository")
+    assert f"is not known here: {told}" in capsys.readouterr().out
+    shutil.rmtree(tiny_book / ".git")
+    assert main(["live"], tiny_book) == 2
+    assert "is not known here" not in capsys.readouterr().out
 
 
 def test_rendering_that_fails_keeps_the_old_book(tiny_book, monkeypatch, capsys):
