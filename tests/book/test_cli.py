@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -48,6 +49,7 @@ OUTSIDE = "is outside the allowed values"
         ("run 9", f"'9' {FIT}"),
         ("run o", "'o' fits several pages; the pages are 01-one, 02-two"),
         *((f"build -p epsilon {x}", f"epsilon = {x} {OUTSIDE}") for x in ("nan", "inf")),
+        ("run 01-one -p epsilon ''", "epsilon = '' has the wrong type, str"),
         ("run 01-one -p epsilon 0", "page 01-one: epsilon = 0 is outside"),
         ("run 01-one -p eps 1", "page 01-one: no parameter 'eps'; there are epsilon, n_items"),
         ("list 09*", "no page matches 09*; the pages are 01-one, 02-two"),
@@ -61,7 +63,7 @@ def test_refused_before_anything_runs(tiny_book, monkeypatch, capsys, command, c
     with open(tiny_book / "notebooks/profiles.yml", "a") as profiles:
         profiles.write("high: {01-one: {n_items: 9}}\nodd: {01-one: {items: 3}}\nlist: [1]\n")
         profiles.write("deep: {01-one: [1]}\nfar: {05-five: {n_items: 3}}\n")
-    assert main(command.split(), tiny_book) == 2
+    assert main(shlex.split(command), tiny_book) == 2
     assert complaint in capsys.readouterr().err
     assert not (tiny_book / "_build").exists()
 
