@@ -7,20 +7,25 @@ import json
 import os
 import resource
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import papermill
 import pytest
 
 from dpbook.book.cli import main
 from dpbook.book.files import write_whole
-from dpbook.book.pages import find_pages
+from dpbook.book.ledger.check import RECORD_MIME
+from dpbook.book.pages import find_pages, outputs
 from dpbook.book.run import build, runner, surroundings
 from dpbook.book.run.editions import place
 from dpbook.book.run.keys import environment, environment_of, page_keys, stamp_of
 from dpbook.book.run.runner import Job
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -247,6 +252,21 @@ def test_no_more_kernels_than_open_files_allow(monkeypatch, capsys, files, wante
     assert surroundings.kernels_at_once(wanted) == pages
     told = capsys.readouterr().out
     assert (f"{files} files may be open" in told) is (pages < wanted)
+
+
+def test_a_notebook_that_is_handed_out_runs_with_the_package_alone(tmp_path, monkeypatch):
+    """Page 1 without the book: every check shows what it measured, and says what is missing."""
+    package = tmp_path / "package"
+    leave = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "dpbook", package / "dpbook", ignore=leave)
+    shutil.copy(ROOT / "notebooks/01-first-attack.ipynb", tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(package))
+    monkeypatch.chdir(tmp_path)
+    how = {"kernel_name": "python3", "cwd": str(tmp_path), "parameters": {"cases": 30}}
+    notebook = papermill.execute_notebook("01-first-attack.ipynb", "out.ipynb", **how)
+    cards = [data["text/plain"] for _, data in outputs(notebook) if RECORD_MIME in data]
+    assert cards and all("no ledger here: verdict not compared" in card for card in cards)
+    assert any("As stated: " in card and "caught." in card for card in cards)
 
 
 def test_an_interrupted_build_ends_its_kernels_and_leaves_no_partial_file(
