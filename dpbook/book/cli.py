@@ -17,7 +17,7 @@ from dpbook import __version__
 from dpbook.book.files import directory, outcome, serve
 from dpbook.book.ledger.claims import LedgerError, load_ledger
 from dpbook.book.ledger.words import aligned, ledger_text
-from dpbook.book.pages import PageError, ParameterError, find_page, find_pages, select
+from dpbook.book.pages import PageError, ParameterError, find_page, find_pages, select, validate
 from dpbook.book.reading import argument
 from dpbook.book.run import compare
 from dpbook.book.run.editions import ALL, EDITIONS, place
@@ -39,9 +39,8 @@ _STOPPED = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
     """Run one command; return its exit status."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # not every terminal has a ε
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # as it is for errors: some have no ε
     words = sys.argv[1:] if argv is None else argv
     arguments = _parser().parse_args(words or ["--help"])
     signal.signal(signal.SIGTERM, _terminate)
@@ -116,13 +115,14 @@ def _parser() -> argparse.ArgumentParser:
     words = "pages to which -p applies; the others keep the profile"
     add("--only", action="append", default=[], metavar="GLOB", help=words)
     add = command(_run, *common)
-    add("notebook", metavar="PAGE", help="a page: 04-noisy-counts, 4, 04, or a part of the name")
+    add("pages", nargs="+", metavar="PAGE", help="04-noisy-counts, 4, 04, or a part of a name")
     add("--no-html", action="store_false", dest="shown", help="run the page without rendering it")
     add = command(_claims)
     for field in _FILTERS:
         add(f"--{field}", metavar=field[0].upper(), help="only these; an unknown word lists all")
     add = command(_sweep, "--jobs", "--timeout", "--output")
-    add("grid", type=Path, metavar="GRID.yml", help="pages, parameters, lists of their values")
+    words = "pages and lists of values, as pages: {4: {epsilon: [0.5, 1], n_items: [4]}}"
+    add("grid", type=Path, metavar="GRID.yml", help=words)
     words = "run on this Dask cluster; its machines need the book in the same folder"
     add("--scheduler", metavar="tcp://HOST:PORT", help=words)
     command(_live, "--output", "--edition")
@@ -172,12 +172,20 @@ def _build(given: argparse.Namespace, root: Path) -> int:
 
 
 def _run(given: argparse.Namespace, root: Path) -> int:
-    """run one page at your own values, as HTML"""
+    """run a page or several at your own values, as HTML"""
     from dpbook.book.run.build import run_page
 
-    out = given.output and given.output.resolve()
     how = {"timeout": given.timeout, "profile": given.profile, "shown": given.shown}
-    return run_page(root, given.notebook, given.overrides, out=out, **how)
+    pages = [find_page(root, name) for name in given.pages]
+    status = 0
+    for page in pages:  # all values before any page runs
+        known = page.parameters
+        validate(page, {n: known[n].parse(x) if n in known else x for n, x in given.overrides})
+    for page in pages:
+        out = given.output and given.output.resolve()
+        there = out / page.name if out and pages[1:] else out
+        status |= run_page(root, page.name, given.overrides, out=there, **how)
+    return status
 
 
 def _sweep(given: argparse.Namespace, root: Path) -> int:

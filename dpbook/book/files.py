@@ -149,23 +149,12 @@ def commit(root: Path) -> str | None:
 
 def git(root: Path, *words: str) -> str | None:
     """What a command of git prints; None if it fails, or there is no git."""
-    done = _git(root, *words)
-    return done.stdout.strip() if done.returncode == 0 else None
-
-
-def _git(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = ["git", "-C", str(root), *words]
     if shutil.which("git") is None:
-        return subprocess.CompletedProcess(command, 1, "", "git is not installed")
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def git_trouble(root: Path) -> str:
-    """Why git cannot read the repository of the sources; empty if it can, or if there is none."""
-    if not (root / ".git").exists():
-        return ""
-    said, *_ = [*_git(root, "rev-parse", "HEAD").stderr.splitlines(), ""]
-    return said
+        return None
+    done = subprocess.run(
+        ["git", "-C", str(root), *words], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def words(found: dict[str, str]) -> str:

@@ -24,7 +24,7 @@ from typing import Any
 
 import pooch  # type: ignore[import-untyped]
 
-from dpbook.book.files import git, git_trouble, plain_entry, sha256_of, sole_build, write_whole
+from dpbook.book.files import git, plain_entry, sha256_of, sole_build, write_whole
 from dpbook.book.ledger.claims import entries_of, raw_entries
 from dpbook.book.pages import Page, PageError, find_pages
 from dpbook.book.run.editions import EDITIONS, page_of, place
@@ -50,8 +50,8 @@ def add_runtime(root: Path, out: Path, edition: str = EDITIONS[0]) -> int:
     html = place(out, edition) / "html"
     if not (html / "index.html").is_file():
         raise PageError(f"no book at {html}; run `make book` first")
-    if trouble := git_trouble(root):
-        print(f"note: the commit, which a book tells, is not known here: {trouble}")
+    if (root / ".git").exists() and not git(root, "rev-parse", "HEAD"):
+        print("note: git cannot read the repository, whose commit a book tells: see `git status`")
     refuse_stale(root, out, edition)
     with sole_build(root, out), tempfile.TemporaryDirectory(dir=out, prefix="staging-") as made:
         new = Path(made, "live")

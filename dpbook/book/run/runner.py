@@ -12,7 +12,6 @@ import logging
 import os
 import re
 import signal
-import sys
 import textwrap
 import threading
 import time
@@ -60,12 +59,11 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a page went: its job, seconds, the error in words if it failed, and what it warned of."""
+    """How a page went: its job, seconds, and the error in words if it failed."""
 
     job: Job
     seconds: float
     error: str | None = None
-    warning: str | None = None
 
 
 class _Manager(AsyncKernelManager):
@@ -84,7 +82,7 @@ class _Manager(AsyncKernelManager):
     @property
     def kernel_spec(self) -> KernelSpec:
         """This Python, whatever kernels the caller has installed."""
-        return KernelSpec(argv=[sys.executable, *COMMAND])
+        return KernelSpec(argv=COMMAND)
 
     @classmethod
     def end_all(cls) -> None:
@@ -101,7 +99,7 @@ def execute(job: Job, timeout: float, stopped: threading.Event, here: dict[str, 
     """Execute one page; write the executed copy if, and only if, every cell ran."""
     start = time.perf_counter()
     numbers = {cell.get("id"): number for number, cell in enumerate(job.page.notebook["cells"])}
-    place, warning = "", None
+    place = ""
 
     def begin(cell: nbformat.NotebookNode, cell_index: int) -> None:
         nonlocal place
@@ -126,7 +124,7 @@ def execute(job: Job, timeout: float, stopped: threading.Event, here: dict[str, 
             kernel_manager_class=_Manager,
         )
         _tidy(notebook)
-        error, warning = job.complaint(notebook), _warning(notebook)
+        error = job.complaint(notebook)
     except PapermillExecutionError as failure:
         # The source of the cell, the end of the trace, and the error, its last line.
         trace = plain("\n".join(failure.traceback)).strip().splitlines()
@@ -139,12 +137,14 @@ def execute(job: Job, timeout: float, stopped: threading.Event, here: dict[str, 
         error = place + plain(f"{type(failure).__name__}: {failure}").strip()
     seconds = time.perf_counter() - start
     if not error:
-        # what warned is no page of the book, and runs again: the next machine may have no reason
+        if warning := _warning(notebook):
+            print(f"  {job.page.name}: {warning}", flush=True)
+        # a page that warned runs again: on another day the machine may have no reason to
         key = None if warning else job.key
         stamp = {"key": key, "parameters": job.parameters, "environment": here}
         notebook.metadata["dpbook"] = stamp
         write_whole(job.target, nbformat.writes(notebook))
-    return Outcome(job, seconds, error, warning)
+    return Outcome(job, seconds, error)
 
 
 def _warning(notebook: nbformat.NotebookNode) -> str | None:
@@ -152,8 +152,8 @@ def _warning(notebook: nbformat.NotebookNode) -> str | None:
     for number, cell in enumerate(notebook.cells):
         for output in cell.get("outputs", ()):
             if output.get("name") == "stderr":
-                first, *_ = plain(output["text"]).strip().splitlines()
-                return f"standard error of cell {number} (counted from 0): {first}"
+                said = plain(output["text"]).strip()
+                return f"standard error of cell {number} (counted from 0): {said}".split("\n")[0]
     return None
 
 
@@ -229,8 +229,6 @@ def run_pages(
                 words = outcome.job.words or outcome.job.page.name
                 how = outcome.error, outcome.seconds
                 print(progress_line(number, len(jobs), words, *how), flush=True)
-                if outcome.warning:
-                    print(f"      {outcome.warning}", flush=True)
                 done(outcome)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
