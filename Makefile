@@ -21,9 +21,12 @@ help:  ## show this help
 	@echo "book takes PROFILE=smoke|default|paper and ARGS=\"--only '04-*' -p epsilon 0.5\";"
 	@echo "every target takes PYTHON=python3.12, used when .venv is made. MAINTAINING.md has more."
 
+# The caller's pip may say from where, and neither what to install nor where to.
+unexport PIP_PYTHON PIP_CONSTRAINT PIP_REQUIREMENT
+HERE := --disable-pip-version-check --no-user --target '' --root / --prefix "$(CURDIR)/$(VENV)"
+
 # What is installed: wheels, which run nothing while they are installed, of the hashes that we know.
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes \
-    --only-binary :all:
+INSTALL := $(BIN)/python -m pip install --quiet $(HERE) --require-hashes --only-binary :all:
 
 # The environment is made once, and brought up to date when the pins or the project change.
 $(VENV)/.made: requirements.lock pyproject.toml
@@ -32,7 +35,7 @@ $(VENV)/.made: requirements.lock pyproject.toml
 	    + v + "; say which: make ... PYTHON=python3.12")'
 	$(BIN)/python -m pip --version > /dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	$(INSTALL) -r requirements.lock
-	$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
+	$(BIN)/python -m pip install -qq $(HERE) --no-build-isolation --no-deps -e .
 	@touch $@
 
 # What tests and tools need beside it.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from dpbook import __version__
+
 
 def main() -> int:
     """Hand over to the book's command line; say what to install if it cannot start.
@@ -19,7 +21,11 @@ def main() -> int:
 
         return run()
     except ModuleNotFoundError as error:
-        sys.exit(f"dpbook: {error}; install the book's tools: pip install 'dpbook[book]'")
+        advice = f"{error}; for the book: pip install '.[book]' in the sources"
+        if {*sys.argv[1:]} - {"-h", "--help", "--version"}:
+            sys.exit(f"dpbook: {advice}")
+        print(f"dpbook {__version__}\ndpbook rank --help: rank your own data privately\n({advice})")
+        return 0
 
 
 if __name__ == "__main__":

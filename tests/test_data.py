@@ -202,7 +202,7 @@ def test_what_cannot_be_fetched_or_read_says_what_to_do(
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
     monkeypatch.setattr(loader.importlib, "import_module", absent)
-    missing = r"package pooch is missing: pip install 'dpbook\[data\]'"
+    missing = r"pooch is missing: pip install '\.\[data\]' in the sources"
     with pytest.raises(DatasetError, match=missing):
         load_dataset("small")
 

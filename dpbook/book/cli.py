@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import os
 import shutil
 import signal
@@ -16,7 +17,7 @@ from dpbook import __version__
 from dpbook.book.files import directory, outcome, serve
 from dpbook.book.ledger.claims import LedgerError, load_ledger
 from dpbook.book.ledger.words import aligned, ledger_text
-from dpbook.book.pages import PageError, ParameterError, find_page, find_pages, select
+from dpbook.book.pages import PageError, ParameterError, find_page, find_pages, select, validate
 from dpbook.book.reading import argument
 from dpbook.book.run import compare
 from dpbook.book.run.editions import ALL, EDITIONS, place
@@ -39,7 +40,10 @@ _STOPPED = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 def main(argv: Sequence[str] | None = None, root: Path | None = None) -> int:
     """Run one command; return its exit status."""
-    arguments = _parser().parse_args(argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # as it is for errors: some have no ε
+    words = sys.argv[1:] if argv is None else argv
+    arguments = _parser().parse_args(words or ["--help"])
     signal.signal(signal.SIGTERM, _terminate)
     try:
         return int(arguments.command(arguments, (root or find_root()).resolve()))
@@ -112,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     words = "run and render these pages alone, and nothing else"
     add("--only", action="append", default=[], metavar="GLOB", help=words)
     add = command(_run, *common)
-    add("notebook", metavar="PAGE", help="a page: 04-noisy-counts, 4, 04, or a part of the name")
+    add("pages", nargs="+", metavar="PAGE", help="04-noisy-counts, 4, 04, or a part of a name")
     add("--no-html", action="store_false", dest="shown", help="run the page without rendering it")
     add = command(_check, "--jobs", "--timeout")
     add("notebook", metavar="PAGE", help="a page, named as for run")
@@ -120,7 +124,8 @@ def _parser() -> argparse.ArgumentParser:
     for field in _FILTERS:
         add(f"--{field}", metavar=field[0].upper(), help="only these; an unknown word lists all")
     add = command(_sweep, "--jobs", "--timeout", "--output")
-    add("grid", type=Path, metavar="GRID.yml", help="pages, parameters, lists of their values")
+    words = "pages and lists of values, as pages: {4: {epsilon: [0.5, 1], n_items: [4]}}"
+    add("grid", type=Path, metavar="GRID.yml", help=words)
     words = "run on this Dask cluster; its machines need the book in the same folder"
     add("--scheduler", metavar="tcp://HOST:PORT", help=words)
     command(_live, "--output", "--edition")
@@ -160,9 +165,8 @@ def _build(given: argparse.Namespace, root: Path) -> int:
     from dpbook.book.run import build
 
     if given.only:
-        how = {"timeout": given.timeout, "profile": given.profile, "out": given.output}
-        pages = select(find_pages(root), given.only)
-        return max(build.run_page(root, page.name, given.overrides, **how) for page in pages)
+        pages = [page.name for page in select(find_pages(root), given.only)]
+        return _run(argparse.Namespace(**vars(given) | {"pages": pages, "shown": True}), root)
     out = _out(given, root)
     jobs = build.plan(root, out, profile=given.profile, overrides=given.overrides)
     profile = given.profile + ", with parameters of the reader" * bool(given.overrides)
@@ -171,12 +175,20 @@ def _build(given: argparse.Namespace, root: Path) -> int:
 
 
 def _run(given: argparse.Namespace, root: Path) -> int:
-    """run one page at your own values, as HTML"""
+    """run a page or several at your own values, as HTML"""
     from dpbook.book.run.build import run_page
 
-    out = given.output and given.output.resolve()
     how = {"timeout": given.timeout, "profile": given.profile, "shown": given.shown}
-    return run_page(root, given.notebook, given.overrides, out=out, **how)
+    pages = [find_page(root, name) for name in given.pages]
+    status = 0
+    for page in pages:  # all values before any page runs
+        known = page.parameters
+        validate(page, {n: known[n].parse(x) if n in known else x for n, x in given.overrides})
+    for page in pages:
+        out = given.output and given.output.resolve()
+        there = out / page.name if out and pages[1:] else out
+        status |= run_page(root, page.name, given.overrides, out=there, **how)
+    return status
 
 
 def _sweep(given: argparse.Namespace, root: Path) -> int:

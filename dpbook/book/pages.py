@@ -20,8 +20,9 @@ import json
 import operator
 import re
 import tokenize
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,8 @@ class Parameter:
             with contextlib.suppress(*_UNREADABLE, yaml.YAMLError):
                 value = read(text)
                 break
-        return text if isinstance(self.default, str) and not isinstance(value, str) else value
+        other = isinstance(self.default, str) and not isinstance(value, str)
+        return text if other or value is None else value
 
 
 @dataclass(frozen=True)
@@ -191,11 +193,15 @@ def validate(page: Page, given: Mapping[str, Any]) -> dict[str, Any]:
     """Effective parameters of a page: the defaults with `given` on top, all of them checked."""
     known = page.parameters
     try:
-        if unknown := next((name for name in given if name not in known), None):
-            raise ParameterError(f"no parameter {unknown!r}; there are {', '.join(known)}")
+        _refuse_unknown(known, given)
         return _checked(known, {name: p.default for name, p in known.items()} | dict(given))
     except ParameterError as error:
         raise ParameterError(f"page {page.name}: {error}") from None
+
+
+def _refuse_unknown(known: Mapping[str, Parameter], given: Iterable[str]) -> None:
+    if unknown := next((name for name in given if name not in known), None):
+        raise ParameterError(f"no parameter {unknown!r}; there are {', '.join(known)}")
 
 
 def _checked(known: Mapping[str, Parameter], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -211,11 +217,15 @@ def _checked(known: Mapping[str, Parameter], values: Mapping[str, Any]) -> dict[
 def refuse_out_of_range(names: Mapping[str, Any]) -> None:
     """Hold the globals of a notebook to what its parameters cell, in ``In``, allows.
 
-    For plain papermill, which checks nothing, as ``dpbook run`` does before anything runs.
+    For plain papermill, which checks nothing, as ``dpbook run`` does before anything runs; the
+    cell that it injects may assign no other name.
     """
-    for source in names.get("In", ()):
+    for source, injected in pairwise([*names.get("In", ()), ""]):
         with contextlib.suppress(PageError):  # another cell
-            _checked(parse_parameters(source), names)
+            if known := parse_parameters(source):
+                _checked(known, names)
+                if injected.startswith("# Parameters"):
+                    _refuse_unknown(known, re.findall(r"(?m)^(\w+) = ", injected))
 
 
 def named_parameters(root: Path) -> dict[str, list[dict[str, Any]]]:

@@ -224,7 +224,7 @@ def _fetched(dataset: Dataset, advice: str) -> Path:
 
 def _fault(what: str, error: Exception, advice: str) -> DatasetError:
     if isinstance(error, ModuleNotFoundError):
-        error = type(error)(f"the package {error.name} is missing: pip install 'dpbook[data]'")
+        error = type(error)(f"{error.name} is missing: pip install '.[data]' in the sources")
     return DatasetError(f"{what}: {str(error) or type(error).__name__}. What helps: {advice}")
 
 

@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         private = "for your eyes only: " if isinstance(error, BadFile) else ""
         status, words = 2, private + _in_words(str(error))
     except ModuleNotFoundError as error:
-        status, words = 1, f"{error.name} is missing: pip install 'dpbook[release]'"
+        status, words = 1, f"{error.name} is missing: pip install '.[release]' in the sources"
     except MemoryError:
         status, words = 1, "the answers do not fit into memory"
     except BrokenPipeError:  # who read our output has gone, as in `dpbook rank ... | head`

@@ -179,7 +179,7 @@ def _opendp(n: int, scale: float) -> Any:
     try:
         import opendp.prelude as dp
     except ModuleNotFoundError:
-        allowed = "allowed is 'book', or pip install 'dpbook[release]'"
+        allowed = "allowed is 'book', or pip install '.[release]' in the sources"
         raise ValueError(f"sampler = 'opendp': OpenDP is not installed: {allowed}") from None
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T="i64"), size=n), dp.l1_distance(T="i64")

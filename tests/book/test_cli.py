@@ -1,17 +1,23 @@
 """The command line: what it refuses, what it prints, and the status it ends with."""
 
+import os
+import re
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from dpbook import __version__
 from dpbook.book.cli import find_root, main
 from dpbook.book.files import claim_folder, write_whole
 from dpbook.book.run import build, render
 from dpbook.book.run.runner import Outcome
 from tests.book.conftest import elsewhere
 
+ROOT = Path(__file__).resolve().parents[2]
 LEDGER = """\
 - {id: A-1, paper: P, where: here, kind: definition, says: first thing, notebook: 01-one,
    rests_on: [], status: checked, verdict: definition, evidence: exact,
@@ -43,6 +49,7 @@ OUTSIDE = "is outside the allowed values"
         ("run 9", f"'9' {FIT}"),
         ("run o", "'o' fits several pages; the pages are 01-one, 02-two"),
         *((f"build -p epsilon {x}", f"epsilon = {x} {OUTSIDE}") for x in ("nan", "inf")),
+        ("run 01-one -p epsilon ''", "epsilon = '' has the wrong type, str"),
         ("run 01-one -p epsilon 0", "page 01-one: epsilon = 0 is outside"),
         ("run 01-one -p eps 1", "page 01-one: no parameter 'eps'; there are epsilon, n_items"),
         ("list 09*", "no page matches 09*; the pages are 01-one, 02-two"),
@@ -56,7 +63,7 @@ def test_refused_before_anything_runs(tiny_book, monkeypatch, capsys, command, c
     with open(tiny_book / "notebooks/profiles.yml", "a") as profiles:
         profiles.write("high: {01-one: {n_items: 9}}\nodd: {01-one: {items: 3}}\nlist: [1]\n")
         profiles.write("deep: {01-one: [1]}\nfar: {05-five: {n_items: 3}}\n")
-    assert main(command.split(), tiny_book) == 2
+    assert main(shlex.split(command), tiny_book) == 2
     assert complaint in capsys.readouterr().err
     assert not (tiny_book / "_build").exists()
 
@@ -157,10 +164,41 @@ def test_run_writes_the_page_beside_its_notebook(tiny_book, monkeypatch, capsys,
     assert f"notebook: {notebook}\npage:     {page}\n" in told.out
 
 
+def test_run_takes_several_pages_and_checks_all_values_before_the_first(
+    tiny_book, stub_kernels, page_writer, capsys
+):
+    command = ["run", "1", "2", "--no-html", "--output", str(tiny_book / "mine"), "-p"]
+    assert main([*command, "n_items", "6"], tiny_book) == 0
+    assert stub_kernels == ["01-one", "02-two"]
+    assert len([*tiny_book.glob("mine/0?-*/executed/notebooks/*.ipynb")]) == 2
+    page_writer(tiny_book / "notebooks/02-two.ipynb", parameters="n = 3  # n | - | [2, 9]")
+    assert main([*command, "n_items", "6"], tiny_book) == 2
+    assert "page 02-two: no parameter 'n_items'; there are n" in capsys.readouterr().err
+    assert len(stub_kernels) == 2, "none ran"
+    with pytest.raises(SystemExit):
+        main(["sweep", "--help"])
+    assert "pages: {4: {epsilon: [0.5, 1]" in " ".join(capsys.readouterr().out.split())
+
+
 def test_each_set_of_parameters_has_a_folder_of_its_own():
     assert build.folder_name({}) == "published"
     assert build.folder_name({"n": 4, "epsilon": 0.25}) == "epsilon=0.25,n=4"
     assert build.folder_name({"edition": "../a b"}) == "edition=..%2Fa%20b"
+    many = [build.folder_name({"g": [0.1] * 200 + [last]}) for last in (1, 2)]
+    assert many[0] != many[1] and all(len(name) <= 200 for name in many)
+
+
+@pytest.mark.parametrize("git", ["is missing", "refuses"])
+def test_why_the_commit_is_not_known_is_told(tiny_book, monkeypatch, capsys, git):
+    write_whole(tiny_book / "_build/html/index.html", "x")
+    write_whole(tiny_book / ".git/HEAD", "no repository")
+    if git == "is missing":
+        monkeypatch.setenv("PATH", str(tiny_book))
+    assert main(["live"], tiny_book) == 2
+    assert "git cannot read the repository" in capsys.readouterr().out
+    shutil.rmtree(tiny_book / ".git")
+    assert main(["live"], tiny_book) == 2
+    assert "git cannot read" not in capsys.readouterr().out
 
 
 def test_rendering_that_fails_keeps_the_old_book(tiny_book, monkeypatch, capsys):
@@ -194,9 +232,59 @@ def test_the_root_is_found_or_it_is_said_that_there_is_none(tiny_book, tmp_path_
     assert "there are no pages" in capsys.readouterr().err
 
 
+#: As after ``pip install .``: nothing can be imported but NumPy and SciPy.
+PLAIN = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if path is None and name not in {*sys.stdlib_module_names, "dpbook", "numpy", "scipy"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+from dpbook.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("words", ["", "--help", "-h", "--version", "list", "build --help"])
+def test_the_plain_package_says_what_it_can_do(words):
+    command = [sys.executable, "-c", PLAIN, *words.split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    asked = words in ("", "--help", "-h", "--version")
+    assert done.returncode == (0 if asked else 1)
+    told = done.stdout if asked else done.stderr
+    assert "pip install '.[book]' in the sources" in told and "Traceback" not in done.stderr
+    assert not asked or (__version__ in told and "dpbook rank --help" in told)
+
+
+def test_no_advice_names_the_project_on_an_index_that_does_not_hold_it():
+    advice = "pip install " + "dpbook"
+    named = re.compile(rf"{advice}|{'dpbook'}\[[a-z,]+\]")
+    assert named.search(f"{advice}[book]")
+    for path in [*ROOT.glob("dpbook/**/*.py"), *ROOT.glob("book/**/*.md"), *ROOT.glob("*.md")]:
+        found = named.search(path.read_text(encoding="utf-8"))
+        assert not found, f"{path}: {found}; say `pip install '.[...]' in the sources`"
+
+
+@pytest.mark.parametrize("command", ["list", "claims", "errata"])
+def test_a_terminal_that_is_not_utf_8_shows_the_rest(command):
+    env = os.environ | {"PYTHONIOENCODING": "latin-1", "PYTHONPATH": str(ROOT)}
+    words = [sys.executable, "-m", "dpbook", command]
+    done = subprocess.run(words, capture_output=True, check=False, cwd=ROOT, env=env)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\\u" in done.stdout, "it has signs that latin-1 does not have"
+
+
+def test_without_words_it_says_what_there_is(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([])
+    assert not stop.value.code and "dpbook rank --help" in capsys.readouterr().out
+
+
 def test_the_module_is_a_command():
     command = [sys.executable, "-m", "dpbook"]
-    how = {"capture_output": True, "text": True, "check": True, "cwd": Path(__file__).parents[2]}
+    how = {"capture_output": True, "text": True, "check": True, "cwd": ROOT}
     shown = subprocess.run([*command, "build", "--help"], **how).stdout
     for option in ("--profile", "-p NAME VALUE", "--only", "--jobs", "--output"):
         assert option in shown

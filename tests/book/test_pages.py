@@ -5,9 +5,11 @@ import math
 import re
 from pathlib import Path
 
+import papermill
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from papermill.exceptions import PapermillExecutionError
 
 from dpbook.book.pages import (
     PageError,
@@ -19,6 +21,7 @@ from dpbook.book.pages import (
     validate,
 )
 
+ROOT = Path(__file__).resolve().parents[2]
 ALL_KINDS = """\
 # what the reader may change
 epsilon = 1.0  # privacy parameter | nats | (0, 10]
@@ -155,6 +158,19 @@ def test_refusals_name_page_parameter_value_and_what_is_allowed(
     assert complaint in str(caught.value)
 
 
+def test_plain_papermill_is_refused_a_name_that_the_page_does_not_have(
+    tmp_path, page_writer, monkeypatch
+):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    code = "from dpbook.book.pages import refuse_out_of_range\n\nrefuse_out_of_range(globals())"
+    path, out = page_writer(tmp_path / "01-one.ipynb", code), tmp_path / "out.ipynb"
+    how = {"kernel_name": "python3", "language": "python"}
+    papermill.execute_notebook(path, out, {"epsilon": 0.25}, **how)
+    words = "no parameter 'epsilom'; there are epsilon, n_items"
+    with pytest.raises(PapermillExecutionError, match=words):
+        papermill.execute_notebook(path, out, {"epsilom": 0.25}, **how)
+
+
 def test_a_page_has_its_defaults_and_one_parameters_cell(tiny_book):
     page = find_pages(tiny_book)[0]
     assert validate(page, {}) == {"epsilon": 1.0, "n_items": 4}
@@ -169,7 +185,6 @@ def test_a_page_has_its_defaults_and_one_parameters_cell(tiny_book):
     assert load_profile(tiny_book, "smoke") == {"01-one": {"n_items": 3}}
 
 
-ROOT = Path(__file__).resolve().parents[2]
 # What the papers print: repetitions of each point. CCW25's are those of the published table.
 PRINTED = {
     "18-debiased-estimation": 50,  # XSC, Scenario I

@@ -5,19 +5,27 @@ Starting a kernel costs a second, so what can be tested without one is: `stub_ke
 
 import json
 import os
+import resource
 import shlex
+import shutil
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
+import papermill
 import pytest
 
 from dpbook.book.cli import main
 from dpbook.book.files import write_whole
-from dpbook.book.pages import find_pages
-from dpbook.book.run import build, runner
+from dpbook.book.ledger.check import RECORD_MIME
+from dpbook.book.pages import find_pages, outputs
+from dpbook.book.run import build, runner, surroundings
 from dpbook.book.run.editions import place
-from dpbook.book.run.keys import environment, environment_of, page_keys
+from dpbook.book.run.keys import environment, environment_of, page_keys, stamp_of
 from dpbook.book.run.runner import Job
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -177,6 +185,89 @@ def test_a_failing_page_is_explained_and_nothing_else_is_lost(
     assert len(rendered) == 1
     assert Path.cwd() == tiny_book
     assert "papermill" not in json.dumps(other), "times and paths would differ from run to run"
+
+
+@pytest.fixture
+def hostile(tmp_path, monkeypatch):
+    """Settings of a caller, each of which changed what a page shows or whether it runs."""
+    theirs = tmp_path / "theirs"
+    files = {
+        "matplotlibrc": "lines.linewidth: 9\n",
+        "startup.py": "raise SystemExit('theirs')\n",
+        "profile_default/startup/00-theirs.py": "print = repr\n",
+        "profile_default/ipython_kernel_config.py": (
+            "c.InteractiveShell.ast_node_interactivity = 'all'\n"
+        ),
+        "kernels/python3/kernel.json": json.dumps({"argv": ["false"], "display_name": "theirs"}),
+    }
+    for name, text in files.items():
+        write_whole(theirs / name, text)
+    folders = dict.fromkeys(("MATPLOTLIBRC", "MPLCONFIGDIR", "IPYTHONDIR", "JUPYTER_PATH"), theirs)
+    words = {"MPLBACKEND": "agg", "PYTHONOPTIMIZE": "1", "PYTHONWARNINGS": "error"}
+    more = {"HOME": "/proc/nowhere", "PYTHONSTARTUP": theirs / "startup.py", "LANG": "de_DE"}
+    for name, text in (folders | words | more).items():
+        monkeypatch.setenv(name, str(text))
+
+
+FIGURE = "import matplotlib.pyplot as plt\n\nplt.plot([1, 2])\nplt.show()"
+
+
+def test_the_surroundings_of_the_caller_reach_no_page(
+    tiny_book, page_writer, rendered, request, capsys
+):
+    """With real kernels: a page that passes, and one whose assert must fail, for everybody."""
+    out, folder = tiny_book / "_build", tiny_book / "_build/executed/notebooks"
+    page_writer(tiny_book / "notebooks/01-one.ipynb", FIGURE)
+    page_writer(tiny_book / "notebooks/02-two.ipynb", "assert 1 == 2")
+    assert main(["build"], tiny_book) == 1
+    before = (folder / "01-one.ipynb").read_text()
+    assert "image/png" in before and [*out.glob(".kernels/fontlist*")]
+
+    request.getfixturevalue("hostile")
+    subprocess.run([sys.executable, "-c", "assert 1 == 2"], check=True)  # they do reach others
+    (folder / "01-one.ipynb").unlink()
+    assert main(["build"], tiny_book) == 1
+    assert (folder / "01-one.ipynb").read_text() == before
+    assert capsys.readouterr().err.count("\nAssertionError: ") == 2
+
+
+def test_what_a_page_writes_on_standard_error_is_told_and_not_kept(
+    tiny_book, page_writer, rendered, capsys
+):
+    words = "import sys\n\nprint('caching fonts\\nat length', file=sys.stderr)"
+    page_writer(tiny_book / "notebooks/02-two.ipynb", words)
+    for pages in (2, 1):  # the page that warned runs again
+        assert main(["build"], tiny_book) == 0
+        told = capsys.readouterr().out
+        assert f"2 pages: {pages} to execute" in told
+        assert "standard error of cell 2 (counted from 0): caching fonts\n" in told
+    assert stamp_of(tiny_book / "_build/executed/notebooks/01-one.ipynb")["key"]
+
+
+@pytest.mark.parametrize(
+    ("files", "wanted", "pages"),
+    [(128, 8, 3), (256, 8, 8), (256, 16, 8), (10, 1, 1), (resource.RLIM_INFINITY, 64, 64)],
+)
+def test_no_more_kernels_than_open_files_allow(monkeypatch, capsys, files, wanted, pages):
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (files, files))
+    assert surroundings.kernels_at_once(wanted) == pages
+    told = capsys.readouterr().out
+    assert (f"{files} files may be open" in told) is (pages < wanted)
+
+
+def test_a_notebook_that_is_handed_out_runs_with_the_package_alone(tmp_path, monkeypatch):
+    """Page 1 without the book: every check shows what it measured, and says what is missing."""
+    package = tmp_path / "package"
+    leave = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "dpbook", package / "dpbook", ignore=leave)
+    shutil.copy(ROOT / "notebooks/01-first-attack.ipynb", tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(package))
+    monkeypatch.chdir(tmp_path)
+    how = {"kernel_name": "python3", "cwd": str(tmp_path), "parameters": {"cases": 30}}
+    notebook = papermill.execute_notebook("01-first-attack.ipynb", "out.ipynb", **how)
+    cards = [data["text/plain"] for _, data in outputs(notebook) if RECORD_MIME in data]
+    assert cards and all("no ledger here: verdict not compared" in card for card in cards)
+    assert any("As stated: " in card and "caught." in card for card in cards)
 
 
 def test_an_interrupted_build_ends_its_kernels_and_leaves_no_partial_file(

@@ -1,5 +1,6 @@
 """`_config.yml`: every setting is known to somebody, and none makes a page ask for anything."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -8,6 +9,7 @@ import sys
 from pathlib import Path
 
 import jupyter_book
+import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,6 +27,63 @@ app = Sphinx(root, None, root / "o", root / "d", "html", confoverrides=config, s
 given = json.loads(sys.argv[2])
 print(json.dumps([name for name in given if name not in app.config]))
 """
+
+
+#: Where a caller's pip may install, and what else it may want.
+CALLER = """
+[global]
+user = true
+[install]
+target = {0}/target
+prefix = {0}/prefix
+root = {0}/root
+"""
+BACKEND = """
+import zipfile
+from pathlib import Path
+
+def write(folder, name):
+    about = "Metadata-Version: 2.1\\nName: " + name + "\\nVersion: 1\\n"
+    kind = "Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n"
+    files = {"METADATA": about, "WHEEL": kind, "RECORD": ""}
+    path = Path(folder, name + "-1-py3-none-any.whl")
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr(name + ".py", "")
+        for file, text in files.items():
+            wheel.writestr(name + "-1.dist-info/" + file, text)
+    return path.name
+
+def build_editable(folder, *_):
+    return write(folder, "own_thing")
+"""
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
+def test_the_pip_of_the_caller_does_not_say_what_is_installed_nor_where(tmp_path):
+    place, theirs = tmp_path / "a b", tmp_path / "theirs"
+    for folder in (place, theirs):
+        folder.mkdir()
+    for name in ("Makefile", "maintain.mk"):
+        shutil.copy(ROOT / name, place)
+    (place / "backend.py").write_text(BACKEND)
+    system = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    (place / "pyproject.toml").write_text(system)
+    call = "import backend; backend.write('../theirs', 'tiny_thing')"
+    subprocess.run([sys.executable, "-c", call], check=True, cwd=place)
+    (wheel,) = theirs.glob("*.whl")
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    (place / "requirements.lock").write_text(f"tiny-thing==1 --hash=sha256:{digest}\n")
+    (theirs / "pip.conf").write_text(CALLER.format(theirs))
+    (theirs / "no.txt").write_text("tiny-thing==2\n")
+    words = {"PIP_CONFIG_FILE": "pip.conf", "PIP_CONSTRAINT": "no.txt", "PIP_FIND_LINKS": ""}
+    env = os.environ | {name: str(theirs / file) for name, file in words.items()}
+    env |= {"PIP_NO_INDEX": "1", "PIP_USER": "1", "PIP_REQUIRE_VIRTUALENV": "1"}
+    command = ["make", ".venv/.made", f"PYTHON={sys.executable}"]
+    done = subprocess.run(command, cwd=place, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    both = [place / ".venv/bin/python", "-c", "import own_thing, tiny_thing"]
+    subprocess.run(both, check=True, cwd=theirs)
+    assert {path.name for path in theirs.iterdir()} == {"pip.conf", "no.txt", wheel.name}
 
 
 def unknown_to_sphinx(root, names):

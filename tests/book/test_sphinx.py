@@ -227,6 +227,7 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     assert 'data-verdict="refuted"' in ledger and 'data-severity="privacy"' in ledger
     assert '"inTabOrder": false' in first
     html = project / "_build" / "html"
+    assert (html / ".nojekyll").is_file()
     assert not [n for n in ("genindex", "py-modindex", "prf-prf") if (html / f"{n}.html").exists()]
     index = (html / "searchindex.js").read_text(encoding="utf-8")
     found = json.loads(index[index.index("{") : index.rindex("}") + 1])

@@ -181,7 +181,7 @@ def test_one_machine_and_a_cluster_find_the_same(book, monkeypatch, capsys):
     assert swept(book, "one", "--jobs", "2") == 0
     assert len(json.loads(tables(book, "one")[0])) == 2
     if importlib.util.find_spec("distributed") is None:
-        pytest.skip("the rest needs Dask: pip install 'dpbook[scale]'")
+        pytest.skip("the rest needs Dask: pip install '.[scale]' in the sources")
     script = book / "notebooks" / "cluster.py"  # not beside the tiny dpbook
     script.write_text(CLUSTER)
     how = {"env": os.environ | {"PYTHONPATH": str(ROOT)}, "capture_output": True, "text": True}
@@ -190,4 +190,5 @@ def test_one_machine_and_a_cluster_find_the_same(book, monkeypatch, capsys):
     assert tables(book, "there") == tables(book, "one")
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert swept(book, "out", "--scheduler", "tcp://127.0.0.1:1") == 2
-    assert "--scheduler needs Dask: pip install 'dpbook[scale]'" in capsys.readouterr().err
+    advice = "--scheduler needs Dask: pip install '.[scale]' in the sources"
+    assert advice in capsys.readouterr().err

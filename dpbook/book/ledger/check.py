@@ -22,6 +22,8 @@ RECORD_MIME = "application/vnd.dpbook.claim+json"
 CERTIFICATE_MIME = "application/vnd.dpbook.certificate+json"
 #: The level whose records name a certificate by its SHA-256.
 CERTIFIED_FOR_ALL = "all-epsilon"
+#: Said where a page stands alone, without the ledger of the book.
+ALONE = "no ledger here: verdict not compared"
 
 #: The fields of a record, in the order of ``claims.json``.
 RECORD_FIELDS = (
@@ -95,7 +97,7 @@ def check(
     ClaimError
         If nothing can be measured or recorded.
     """
-    claim = _claim(claim_id)
+    claim = _claim(claim_id) if find_ledger().is_file() else None
     if not applies and not why:
         raise ClaimError(f"{claim_id}: applies=False needs why='...', which hypothesis fails")
     subjects = [("printed", "", printed)]
@@ -112,7 +114,7 @@ def check(
         raise ClaimError(f"{claim_id}: the test measures different things: {names}")
     record = dict.fromkeys(RECORD_FIELDS) | {"id": claim_id, **_outcomes(measured)}
     record |= {"applies": bool(applies), "why": None if applies else why, "evidence": evidence}
-    record |= {"verdict": claim.verdict, "measured": measured}
+    record |= {"verdict": claim and claim.verdict, "measured": measured}
     record["report"] = _plain(claim_id, report or {})
     certificate = findings[asserted].certificate if findings else None
     if findings and (evidence == CERTIFIED_FOR_ALL) != (certificate is not None):
@@ -131,13 +133,16 @@ def check(
         record["certificate"] = digest(bundle[CERTIFICATE_MIME])
     if tried and applies:
         record["tried"] = {name: _ends(values) for name, values in tried.items()}
-    card = words.card_text(record, claim, record_problems(record, claim))
+    if claim:
+        card = words.card_text(record, claim, record_problems(record, claim))
+    else:
+        card = "\n  ".join([f"{claim_id}: {ALONE}", *words.measurements(record)])
     display({"text/plain": card, RECORD_MIME: record} | bundle, raw=True)
 
 
 def verdict_of(claim_id: str) -> str:
     """The ledger's words on a claim, for a table or a label: pages pass no verdicts."""
-    return words.state_words(_claim(claim_id))
+    return words.state_words(_claim(claim_id)) if find_ledger().is_file() else ALONE
 
 
 def card_of(record: Mapping[str, Any]) -> str:

@@ -50,6 +50,8 @@ def add_runtime(root: Path, out: Path, edition: str = EDITIONS[0]) -> int:
     html = place(out, edition) / "html"
     if not (html / "index.html").is_file():
         raise PageError(f"no book at {html}; run `make book` first")
+    if (root / ".git").exists() and not git(root, "rev-parse", "HEAD"):
+        print("note: git cannot read the repository, whose commit a book tells: see `git status`")
     refuse_stale(root, out, edition)
     with sole_build(root, out), tempfile.TemporaryDirectory(dir=out, prefix="staging-") as made:
         new = Path(made, "live")

@@ -22,6 +22,7 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -235,7 +236,8 @@ def run_page(
 def folder_name(given: Mapping[str, Any]) -> str:
     """A folder for each set of parameters: ``epsilon=0.25,n_items=6``, or ``published``."""
     told = ",".join(f"{key}={value}" for key, value in sorted(given.items())) or "published"
-    return quote(told, safe=",=+")[:200]
+    name = quote(told, safe=",=+")
+    return name if len(name) <= 200 else f"{name[:180]}-{sha256(name.encode()).hexdigest()[:16]}"
 
 
 def write_certificate(root: Path, out: Path) -> tuple[Path, dict[str, Any]]:

@@ -24,23 +24,19 @@ from weakref import WeakSet
 
 import nbformat
 import papermill
+from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
 from nbclient.exceptions import CellTimeoutError
 from papermill.exceptions import PapermillExecutionError
 
-from dpbook.book.files import write_whole
+from dpbook.book.files import MARKER, write_whole
 from dpbook.book.pages import Page, outputs
 from dpbook.book.run.keys import environment
+from dpbook.book.run.surroundings import COMMAND, kernels_at_once, variables
 
 TRACEBACK_LINES = 12
 # What goes wrong in a kernel comes back as an exception, and is told once, there.
 logging.getLogger("papermill").setLevel(logging.CRITICAL)
-
-# Kernels x BLAS threads must not exceed the cores; a fixed hash seed keeps set order, and with it
-# everything printed, the same from run to run.
-_ONE = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-FIXED_ENVIRONMENT = dict.fromkeys((*_ONE, "PYDEVD_DISABLE_FILE_VALIDATION"), "1")
-FIXED_ENVIRONMENT["PYTHONHASHSEED"] = "0"
 
 
 @dataclass(frozen=True)
@@ -82,6 +78,11 @@ class _Manager(AsyncKernelManager):
         await super()._async_start_kernel(**options, **self.surroundings)
 
     start_kernel = _async_start_kernel
+
+    @property
+    def kernel_spec(self) -> KernelSpec:
+        """This Python, whatever kernels the caller has installed."""
+        return KernelSpec(argv=COMMAND)
 
     @classmethod
     def end_all(cls) -> None:
@@ -136,10 +137,24 @@ def execute(job: Job, timeout: float, stopped: threading.Event, here: dict[str, 
         error = place + plain(f"{type(failure).__name__}: {failure}").strip()
     seconds = time.perf_counter() - start
     if not error:
-        stamp = {"key": job.key, "parameters": job.parameters, "environment": here}
+        if warning := _warning(notebook):
+            print(f"  {job.page.name}: {warning}", flush=True)
+        # a page that warned runs again: on another day the machine may have no reason to
+        key = None if warning else job.key
+        stamp = {"key": key, "parameters": job.parameters, "environment": here}
         notebook.metadata["dpbook"] = stamp
         write_whole(job.target, nbformat.writes(notebook))
     return Outcome(job, seconds, error)
+
+
+def _warning(notebook: nbformat.NotebookNode) -> str | None:
+    """The first line that a page wrote on its standard error, and where."""
+    for number, cell in enumerate(notebook.cells):
+        for output in cell.get("outputs", ()):
+            if output.get("name") == "stderr":
+                said = plain(output["text"]).strip()
+                return f"standard error of cell {number} (counted from 0): {said}".split("\n")[0]
+    return None
 
 
 def _tidy(notebook: nbformat.NotebookNode) -> None:
@@ -185,6 +200,12 @@ def progress_line(number: int, count: int, words: str, error: str | None, second
     return f"  [{number}/{count}] {words:<36} {how}"
 
 
+def _own_folder(target: Path) -> Path:
+    """Where kernels keep what is theirs: in the outermost folder of builds around a copy."""
+    marked = [folder for folder in target.parents if (folder / MARKER).is_file()]
+    return [target.parent, *marked][-1] / ".kernels"
+
+
 def run_pages(
     jobs: Sequence[Job],
     *,
@@ -194,11 +215,13 @@ def run_pages(
     done: Callable[[Outcome], None] = lambda outcome: None,
 ) -> list[Outcome]:
     """Execute pages in `workers` threads; one that fails does not keep the others from running."""
-    variables = os.environ | FIXED_ENVIRONMENT | {"PYTHONPATH": python_path(root)}
-    _Manager.surroundings = {"cwd": str(root / "notebooks"), "env": variables}
+    if not jobs:
+        return []
+    env = variables(_own_folder(jobs[0].target)) | {"PYTHONPATH": python_path(root)}
+    _Manager.surroundings = {"cwd": str(root / "notebooks"), "env": env}
     here = environment(root)
     stopped, outcomes = threading.Event(), []
-    with ThreadPoolExecutor(workers) as pool:
+    with ThreadPoolExecutor(kernels_at_once(workers)) as pool:
         futures = [pool.submit(execute, job, timeout, stopped, here) for job in jobs]
         try:
             for number, future in enumerate(as_completed(futures), start=1):

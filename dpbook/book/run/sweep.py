@@ -162,7 +162,7 @@ def _run_there(
     try:
         from distributed import Client, as_completed
     except ImportError:
-        raise PageError("--scheduler needs Dask: pip install 'dpbook[scale]'") from None
+        raise PageError("--scheduler needs Dask: pip install '.[scale]' in the sources") from None
     try:
         client = Client(scheduler, timeout=20, set_as_default=False)
     except (OSError, ValueError) as error:
