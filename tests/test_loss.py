@@ -46,7 +46,7 @@ def test_the_loss_is_the_largest_log_ratio():
     assert privacy_loss([1e-300, 1], [3e-300, 1]) == pytest.approx(math.log(3))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(two_distributions(), st.floats(0, 4))
 def test_the_hockey_stick_is_the_worst_event(distributions, epsilon):
     p, q = distributions
@@ -229,7 +229,7 @@ def test_a_law_adds_up_to_one(off: float) -> None:
     privacy_loss([0.5, 0.5 + off * 1e-7], [0.5, 0.5])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(1, 400), st.floats(0, 1), st.sampled_from([0.8, 0.95, 0.999]))
 def test_the_interval_is_scipys_exact_interval(trials, share, confidence):
     successes = round(trials * share)
