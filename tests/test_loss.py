@@ -153,6 +153,17 @@ def test_the_checker_names_the_worst_pair_and_outcome():
     assert report.loss == pytest.approx(math.log(4))
 
 
+def test_of_losses_that_are_equal_but_for_rounding_the_first_is_named():
+    distributions = {"a": [0.2, 0.3, 0.5], "d": [0.1, 0.15, 0.75]}
+    for last in (0.15 * (1 - 1e-15), 0.15 * (1 - 1e-9)):
+        distributions |= {"b": [0.1, last, 0.9 - last]}
+        report = check_mechanism(distributions.get, [("a", "d"), ("a", "b")])
+        alike = last > 0.15 * (1 - 1e-12)
+        assert report.pair == ("a", "d" if alike else "b")
+        assert report.outcome == (0 if alike else 1)
+        assert report.loss == pytest.approx(math.log(0.3 / last), rel=1e-15)
+
+
 def test_an_outcome_possible_on_one_side_only_costs_everything():
     def distribution(x):
         return {"usual": 1.0} if x == 0 else {"usual": 1 - 1e-6, "leak": 1e-6}
