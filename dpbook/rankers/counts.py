@@ -134,8 +134,8 @@ class DiscreteCounts(CountRanker):
     Notes
     -----
     **Privacy.** As for `NoisyCounts`.
-    Exact sampler (integer arithmetic), of the scale rounded up to twelve digits: no floating-point
-    leak, but for study too, since a seeded generator can be repeated.
+    Exact sampler (integer arithmetic): no floating-point leak, but for study too, since a seeded
+    generator can be repeated. The scale is rounded up to twelve digits.
     """
 
     distribution, step = "discrete_laplace", 1.0

@@ -40,8 +40,8 @@ class KNormCounts(CountRanker):
     Hardt and Talwar (2010), Awan and Slavkovic (2021); the bodies and samplers are of this book.
     **Privacy.** (1 / scale, 0)-DP and no less for the noisy counts. A tie as half a win each moves
     them by halves, and would show: such data are refused.
-    Exact sampler (integer arithmetic), of the scale rounded up to twelve digits: no floating-point
-    leak, but for study too, since a seeded generator can be repeated.
+    Exact sampler (integer arithmetic): no floating-point leak, but for study too, since a seeded
+    generator can be repeated. The scale is rounded up to twelve digits.
 
     Examples
     --------
@@ -132,8 +132,8 @@ class CubePairs(OfRankings):
     K-norm noise for the largest change of a margin: a radius, and every margin uniformly within it.
     **Privacy.** (epsilon, 0)-DP and no less for the noisy margins, where every participant ranks
     all items, or answers every pair, without ties: all margins move by 0 or 2, and so are even.
-    Exact sampler (integer arithmetic), of the scale rounded up to twelve digits: no floating-point
-    leak, but for study too, since a seeded generator can be repeated.
+    Exact sampler (integer arithmetic): no floating-point leak, but for study too, since a seeded
+    generator can be repeated. The scale is rounded up to twelve digits.
 
     Examples
     --------
