@@ -2,7 +2,7 @@
 
 CODE := dpbook tests notebooks noxfile.py $(wildcard tools benchmarks)
 
-.PHONY: lint proofs check-numbers check-pages live-check mutants grid twice matrix bench libraries certificate release-files
+.PHONY: lint proofs check-numbers check-pages live-check mutants grid surroundings matrix bench libraries certificate release-files
 
 lint: $(VENV)/.dev  ## style of code and notebooks, types, imports
 	$(BIN)/ruff check $(CODE)
@@ -31,8 +31,8 @@ mutants: $(VENV)/.dev  ## would the checks notice? seeded defects (an hour)
 grid: $(VENV)/.dev  ## every page at the ends of its parameters and at 20 seeds (hours; resumes)
 	$(BIN)/python tools/grid.py $(ARGS)
 
-twice: $(VENV)/.dev  ## two builds in other folders and surroundings: the same bytes?
-	$(BIN)/nox -s twice $(ARGS)
+surroundings: $(VENV)/.made  ## the smoke book as other processors compute it: the same numbers?
+	$(BIN)/python tools/surroundings.py $(ARGS)
 
 # Pythons that pyenv keeps are found by its shims if they are named.
 matrix: $(VENV)/.dev  ## the science under the Pythons that are here, lowest and latest dependencies

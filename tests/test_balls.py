@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import e, factorial
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from page_cells import made_by
 
@@ -56,7 +56,6 @@ def meets(ball, other):
     return not (other < low or other > high)
 
 
-@settings(deadline=None)  # the other library takes its time to load
 @given(small, small, st.integers(0, 5))
 def test_bounds_contain_what_another_library_finds(a, b, n):
     x, y = Ball(a), Ball(b)

@@ -106,7 +106,7 @@ def test_derivatives_of_log_cdf_hold_out_to_the_tails(name):
     assert np.isfinite(link.log_slope(far)).all() and np.isfinite(link.log_curvature(far)).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     n=st.integers(2, 9),
     p=st.floats(0, 1),
@@ -127,7 +127,7 @@ def test_routes_agree_within_the_certified_bound(n, p, gamma, size, seed):
         np.testing.assert_allclose(fit.theta, fits[0].theta, rtol=1e-12, atol=between)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     n=st.integers(2, 40),
     per_pair=st.sampled_from([1, 2.5, 40]),

@@ -118,3 +118,16 @@ def test_the_call_of_check_is_folded(page: Path) -> None:
     for cell in json.loads(page.read_text(encoding="utf-8"))["cells"]:
         if cell["cell_type"] == "code" and re.search(r"(?m)^\s*check\(", "".join(cell["source"])):
             assert "hide-input" in cell["metadata"].get("tags", ()), cell["id"]
+
+
+def test_nox_names_test_files_that_exist() -> None:
+    source = (ROOT / "noxfile.py").read_text(encoding="utf-8")
+    named = re.search(r'^TESTS = "(.+)"', source, re.MULTILINE)
+    assert named, "noxfile.py: TESTS has to be one text, names with spaces between"
+
+    def missing(names: list[str]) -> list[str]:
+        return [name for name in names if not (ROOT / "tests" / f"test_{name}.py").is_file()]
+
+    assert missing(["mechanisms", "nowhere"]) == ["nowhere"]
+    lost = missing(named[1].split())
+    assert not lost, f"noxfile.py: TESTS names {lost}, of which there is no file: take them out"

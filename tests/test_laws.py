@@ -178,7 +178,7 @@ def settings_of_a_sort(draw):
     return np.array(scores), scale, draw(st.sampled_from(NOISES))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(settings_of_a_sort(), st.randoms(use_true_random=False))
 def test_laws_are_laws_and_agree_with_each_other(case, random):
     scores, scale, noise = case

@@ -22,6 +22,7 @@ from dpbook.mechanisms.noise import (
     discrete_gaussian_variance,
     discrete_laplace_noise,
     discrete_laplace_pmf,
+    exact_scale,
     laplace_logpdf,
 )
 from dpbook.mechanisms.responses import randomized_response, randomized_response_pmf
@@ -73,6 +74,18 @@ def test_discrete_laplace_sampler_takes_large_terms_and_any_shape():
     assert discrete_laplace_noise(2**53 - 1, (2, 3), rng=rng).shape == (2, 3)
     assert discrete_laplace_noise(Fraction(1, 2**53 - 1), 5, rng=rng).tolist() == [0] * 5
     assert discrete_laplace_noise(1.5, 0, rng=rng).shape == (0,)
+
+
+def test_a_scale_of_twelve_digits_is_not_below_the_float_but_for_its_roundings():
+    powers = np.geomspace(1e-3, 1e9, 997).tolist()
+    for scale in (*powers, *(1 / x for x in powers), 0.1, 20 / 3):
+        ratio = exact_scale(scale) / Fraction(scale)
+        assert -Fraction(101, 10**15) < ratio - 1 < Fraction(1, 10**11)
+        # The float next to that number stands for it again.
+        assert exact_scale(float(exact_scale(scale))) == exact_scale(scale)
+    assert exact_scale(0.1) == exact_scale(math.nextafter(0.1, 1)) == Fraction(1, 10)
+    assert exact_scale(0.1 * (1 + 1e-12)) == Fraction(1, 10) + Fraction(1, 10**12)
+    assert exact_scale(Fraction(1, 3)) == Fraction(1, 3)
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.5, math.log(3), 8.0, 50.0])

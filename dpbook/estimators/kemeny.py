@@ -204,7 +204,9 @@ class _Search:
             _, _, low, high, x = heapq.heappop(parts)
             if (low == high).all():  # one ranking, and the solver did not say so
                 break
-            middle = int(np.argmin(np.abs(x - 0.5) + 2.0 * (low == high)))
+            # The first of those that are as near to 1/2 but for what the solver leaves.
+            apart = np.abs(x - 0.5).round(6) + 2.0 * (low == high)
+            middle = int(np.argmin(apart))
             for side in (0.0, 1.0):
                 ends = low.copy(), high.copy()
                 ends[0][middle] = ends[1][middle] = side

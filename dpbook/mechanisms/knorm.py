@@ -8,7 +8,8 @@ gauge up keeps that, since ceil(x + 1) = ceil(x) + 1.
 Three bodies. The *root polytope*, all differences of two unit vectors: one comparison. A
 *graphical zonotope*, the sum of segments, one for each pair: an answer to every pair, given or not.
 The *cube*: the margins of all pairs. With ``free`` there is one vertex more, for the answers that
-nobody gives, which is not published: then the noise does not add up to 0.
+nobody gives, which is not published: then the noise does not add up to 0. A scale is read by
+`~dpbook.mechanisms.noise.exact_scale`.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache, partial
 from itertools import accumulate
+from numbers import Rational
 
 import numpy as np
 
 from dpbook._typing import Ints
-from dpbook.mechanisms.noise import bernoulli_exp_of, discrete_laplace_noise
+from dpbook.mechanisms.noise import bernoulli_exp_of, discrete_laplace_noise, exact_scale
 
 Cuts = tuple[list[int], list[int]]
 
@@ -51,7 +53,12 @@ def zonotope_level(x: Ints, *, free: bool = False) -> Ints:
 
 
 def root_noise(
-    n: int, scale: float, size: tuple[int, ...], *, rng: np.random.Generator, free: bool = False
+    n: int,
+    scale: float | Rational,
+    size: tuple[int, ...],
+    *,
+    rng: np.random.Generator,
+    free: bool = False,
 ) -> Ints:
     """Whole numbers, (*size, n), with weight exp(-`root_level` / scale).
 
@@ -60,7 +67,8 @@ def root_noise(
     """
     out = np.empty((*size, n + free), dtype=np.int64)
     rows, todo = out.reshape(-1, n + free), np.arange(int(np.prod(size)))
-    p, q = (wide := Fraction(2 * scale)).as_integer_ratio()
+    wide = 2 * exact_scale(scale)
+    p, q = wide.as_integer_ratio()
     while todo.size:
         x = discrete_laplace_noise(wide, (todo.size, n - 1 + free), rng=rng)
         last = -x.sum(axis=1)
@@ -71,20 +79,25 @@ def root_noise(
 
 
 def cube_noise(
-    dimension: int, scale: float, size: tuple[int, ...], *, rng: np.random.Generator
+    dimension: int, scale: float | Rational, size: tuple[int, ...], *, rng: np.random.Generator
 ) -> Ints:
     """Whole numbers, (*size, dimension), with weight exp(-largest absolute value / scale).
 
     The radius first, then every entry uniformly within it (Steinke and Ullman 2016, for the largest
     error of many counts).
     """
-    r = _radius(dimension, True, Fraction(scale), int(np.prod(size)), rng)[:, None]
+    r = _radius(dimension, True, exact_scale(scale), int(np.prod(size)), rng)[:, None]
     x = rng.integers(-r, r, size=(len(r), dimension), endpoint=True)
     return x.reshape(*size, dimension)
 
 
 def zonotope_noise(
-    n: int, scale: float, size: tuple[int, ...], *, rng: np.random.Generator, free: bool = False
+    n: int,
+    scale: float | Rational,
+    size: tuple[int, ...],
+    *,
+    rng: np.random.Generator,
+    free: bool = False,
 ) -> Ints:
     """Whole numbers, (*size, n), with weight exp(-`zonotope_level` / scale), for n > 2 if not free.
 
@@ -97,7 +110,7 @@ def zonotope_noise(
     d, volume = (n, (n - 1) * (2 * n - 1) ** (n - 1)) if free else (n - 1, n ** (n - 2))
     out = np.empty((*size, n), dtype=np.int64)
     rows, todo = out.reshape(-1, n), np.arange(int(np.prod(size)))
-    law = d, not free, Fraction(scale)
+    law = d, not free, exact_scale(scale)
     while todo.size:
         part, todo = np.split(todo, [max(1, _CHUNK // (n + 1) ** 2)])
         away = _index(partial(_zero_cut, *law, volume), part.size, rng)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from numbers import Rational
 from typing import Any
@@ -38,15 +39,34 @@ def discrete_laplace_pmf(x: ArrayLike, scale: float | Rational) -> Array:
     return np.asarray(np.tanh(0.5 / b) * np.exp(-np.abs(points) / b))
 
 
+def exact_scale(scale: float | Rational) -> Fraction:
+    """The number that a sampler in whole numbers takes for a scale.
+
+    Such a sampler uses every digit, and draws something else if a float differs in its last bit, as
+    it does between processors. So a float counts as the next number of twelve digits: two floats
+    side by side are told apart with a chance of 1 in 4500 at most. Whole numbers and fractions are
+    taken as they are.
+
+    **Privacy.** The number is not below the scale, but for 1e-13 of it, and exceeds it by less than
+    1e-11 of it. So a loss computed from the scale is that of the noise to eleven digits, rounded
+    up. The 1e-13 are what a division, a power or a root loses: without them 1 and the float after
+    it would be told apart.
+    """
+    if isinstance(scale, Rational):
+        return Fraction(scale)
+    twelve_digits = Context(prec=12, rounding=ROUND_CEILING)
+    return Fraction(twelve_digits.create_decimal_from_float(float(scale) * (1 - 1e-13)))
+
+
 def discrete_laplace_noise(
     scale: float | Rational, size: int | tuple[int, ...], *, rng: np.random.Generator
 ) -> Ints:
-    """Draw discrete Laplace noise by integer arithmetic only; a float stands for its fraction.
+    """Draw discrete Laplace noise by integer arithmetic only, of the `exact_scale`.
 
     Canonne, Kamath, Steinke (2020), Algorithms 1 and 2, vectorised: the rejected are redrawn.
     """
     check.noise_scale(scale)
-    t, s = Fraction(scale).as_integer_ratio()
+    t, s = exact_scale(scale).as_integer_ratio()
     if t >= 2**53 or s >= 2**62:  # so that no product overflows
         allowed = (
             "a fraction with terms below 2**53 and 2**62, for example fractions.Fraction(20, 3)"

@@ -144,7 +144,7 @@ def best_report(
         sets = np.unique(np.concatenate([sets, _telling(places, f, y, rng)]), axis=0)
         scale = y / (size + y * np.abs(sets).sum(axis=1))
         sums = places.sums(sets) * scale[:, None, None]
-        keep = np.argsort(-((sums @ f) ** 2).sum(axis=1))[:60]
+        keep = _largest(((sums @ f) ** 2).sum(axis=1), 60)
         sets, forms = sets[keep], np.einsum("aec,aed->acd", sums, sums)[keep]
         f = _least_told(forms / forms.max(), s, f)
     told = f @ forms @ f
@@ -163,17 +163,24 @@ def _telling(places: Places, f: Array, y: float, rng: np.random.Generator | None
     if rng is None:
         sets, count, sums = places.every_set
         total = ((sums @ f) ** 2).sum(axis=1)
-        return sets[[np.where(count == k, total, -1).argmax() for k in sizes]]
+        return sets[[_largest(np.where(count == k, total, -1), 1)[0] for k in sizes]]
     g, chance = places.signs @ f, 1 / (size / y + sizes)
     chosen = rng.choice(sizes, 400, p=chance / chance.sum())
     toward = rng.normal(size=(400, g.shape[1]))
     for _ in range(25):  # the rankings that point along the sum of those chosen
-        along = toward @ g.T
-        ranks = np.argsort(np.argsort(-np.abs(along), axis=1), axis=1)
+        along = (toward @ g.T).round(9)
+        order = np.argsort(-np.abs(along), axis=1, kind="stable")
+        ranks = np.argsort(order, axis=1)
         sets = (np.sign(along) * (ranks < chosen[:, None])).astype(np.int64)
         toward = sets @ g
     told = (toward**2).sum(axis=1) / (size + y * chosen) ** 2
-    return np.asarray(sets[np.argsort(-told)[:20]])
+    return np.asarray(sets[_largest(told, 20)])
+
+
+def _largest(values: Array, many: int) -> Ints:
+    """Places of the largest values; of those that differ by rounding alone the first."""
+    shares = np.round(values / values.max(), 9)
+    return np.argsort(-shares, kind="stable")[:many]
 
 
 def _least_told(forms: Array, s: Array, f: Array) -> Array:

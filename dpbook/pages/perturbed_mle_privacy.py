@@ -102,6 +102,6 @@ def search(
     spread = np.array([1, 3, 10, 200])[rng.integers(0, 4, (points, 1))]
     t = spread * rng.standard_t(2, (points, n))
     values = np.array([log_ratio(at, before, after, gamma, scale) for at in t])
-    best = np.argsort(values, axis=None)[-2:]
+    best = np.argsort(values, axis=None, kind="stable")[-2:]
     random = [(t[a], before[b], after[b]) for a, b in (divmod(k, len(before)) for k in best)]
     return max(values.max(), *(_climb(*start, gamma, scale) for start in (*starts, *random)))

@@ -20,6 +20,8 @@ Distribution = ArrayLike | Mapping[Hashable, float]
 _LARGEST_RATIO = 40
 # Convolving two distributions takes the product of their lengths: seconds here.
 _LONGEST_SHIFT = 100_000
+# Losses that differ by less are equal: of several such outcomes and pairs the first is named.
+_ALIKE = 1 - 1e-12
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,8 @@ class MechanismReport:
     """
 
     loss: float
-    pair: tuple[Any, Any]  # the two neighbouring data sets where it is attained
-    outcome: Hashable  # and the outcome
+    pair: tuple[Any, Any]  # the first neighbouring data sets where it is attained
+    outcome: Hashable  # and the first outcome
     delta: float | None = None  # smallest one at the epsilon asked about
     private: bool | None = None  # whether the (epsilon, delta) asked about holds
 
@@ -105,17 +107,20 @@ def check_mechanism(
     check.probability("delta", delta, one=False)
     distribution_of = remembered(mechanism)
     worst: MechanismReport | None = None
-    largest_delta = 0.0
+    loss = largest_delta = 0.0
     for x, y in pairs:
         p, q, outcomes = _aligned(distribution_of(x), distribution_of(y))
         losses = _losses(p, q)
-        at = int(losses.argmax())
-        if worst is None or losses[at] > worst.loss:
-            worst = MechanismReport(float(losses[at]), (x, y), outcomes[at])
+        largest = float(losses.max())
+        if worst is None or largest * _ALIKE > loss:
+            at = int((losses >= largest * _ALIKE).argmax())
+            worst = MechanismReport(largest, (x, y), outcomes[at])
+        loss = max(loss, largest)
         if epsilon is not None:
             largest_delta = max(largest_delta, float(hockey_stick(p, q, epsilon)))
     if worst is None:
         raise ValueError("pairs is empty: allowed is at least one pair of neighbours")
+    worst = replace(worst, loss=loss)
     if epsilon is None:
         return worst
     slack = 1e-12

@@ -135,7 +135,7 @@ class DiscreteCounts(CountRanker):
     -----
     **Privacy.** As for `NoisyCounts`.
     Exact sampler (integer arithmetic): no floating-point leak, but for study too, since a seeded
-    generator can be repeated.
+    generator can be repeated. The scale is rounded up to twelve digits.
     """
 
     distribution, step = "discrete_laplace", 1.0

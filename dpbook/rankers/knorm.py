@@ -41,7 +41,7 @@ class KNormCounts(CountRanker):
     **Privacy.** (1 / scale, 0)-DP and no less for the noisy counts. A tie as half a win each moves
     them by halves, and would show: such data are refused.
     Exact sampler (integer arithmetic): no floating-point leak, but for study too, since a seeded
-    generator can be repeated.
+    generator can be repeated. The scale is rounded up to twelve digits.
 
     Examples
     --------
@@ -133,7 +133,7 @@ class CubePairs(OfRankings):
     **Privacy.** (epsilon, 0)-DP and no less for the noisy margins, where every participant ranks
     all items, or answers every pair, without ties: all margins move by 0 or 2, and so are even.
     Exact sampler (integer arithmetic): no floating-point leak, but for study too, since a seeded
-    generator can be repeated.
+    generator can be repeated. The scale is rounded up to twelve digits.
 
     Examples
     --------

@@ -88,7 +88,7 @@ class _Answers(Ranker):
         """`simulate`, from the chances of the pairs and the answers of each group."""
 
     def scores(self, reports: ArrayLike) -> Array:
-        """Outcomes of each item beyond half its answers: ties stay ties; shape (..., n)."""
+        """Outcomes of each item beyond half its answers, shape (..., n)."""
         outcomes = self.debias(reports)
         return np.asarray((outcomes - np.swapaxes(outcomes, -1, -2)).sum(axis=-1) / 2)
 
@@ -172,14 +172,29 @@ class FlippedAnswers(_Answers):
 
         XSC, (1) and (3): one report z counts (z - b) / a, as for `debiased_response`.
         """
-        table = self._table("reports", reports)
-        table = table if self.shares is not None else table[..., None, :, :]
+        table, slope = self._groups(reports)
         opposite = np.swapaxes(table, -1, -2)
-        slope = self.slopes(table.sum(axis=(-2, -1)))
         weight = slope * (1.0 if self.reading == "classic" else np.tanh(self.levels / 2))
         # N / 2 + (C - C^T) / (2 a) loses no digits at small epsilon, as (C - b N) / a would.
         half, lean = weight[..., None, None] / 2, slope[..., None, None] / 2
         return np.asarray((half * (table + opposite) + lean * (table - opposite)).sum(axis=-3))
+
+    def scores(self, reports: ArrayLike) -> Array:
+        """Outcomes of each item beyond half its answers, shape (..., n).
+
+        Whole numbers are added up before a slope multiplies them: ties stay ties.
+        """
+        table, slope = self._groups(reports)
+        net = (table - np.swapaxes(table, -1, -2)).sum(axis=-1)
+        first = slope[..., :1]
+        excess = ((slope / first)[..., None] * net).sum(axis=-2)
+        return np.asarray(first * excess / 2)
+
+    def _groups(self, reports: ArrayLike) -> tuple[Ints, Array]:
+        """Reports with an axis of groups, and the slope of each group."""
+        table = self._table("reports", reports)
+        table = table if self.shares is not None else table[..., None, :, :]
+        return table, self.slopes(table.sum(axis=(-2, -1)))
 
     def _simulated(self, p: Array, datasets: list[Any], shape: Shape, rng: Generator) -> Array:
         slopes, excess = self.slopes([int(np.max(q)) for q in datasets]), np.zeros(shape)

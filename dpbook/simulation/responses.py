@@ -125,7 +125,7 @@ def pair_order_error(gap: float, ranker: FlippedAnswers, *, users: ArrayLike) ->
             )
         halves[side] = np.add.outer(x, values).ravel(), np.multiply.outer(p, pmfs[g]).ravel()
     (x, p), (y, q) = halves
-    by_size = np.argsort(y)
+    by_size = np.argsort(y, kind="stable")
     y, below = y[by_size], np.append(0.0, np.cumsum(q[by_size]))
     # Sums this close to zero are ties that rounding has pulled apart.
     blur = 1e-12 * (np.abs(x).max() + np.abs(y).max())

@@ -137,7 +137,7 @@ def test_a_server_that_is_ended_has_nothing_to_say(tiny_book):
         assert process.stdout is not None
         assert "127.0.0.1" in process.stdout.readline()
         process.terminate()
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=60)
     assert (process.returncode, out) == (0, "")
 
 

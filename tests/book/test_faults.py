@@ -67,7 +67,7 @@ def test_kill_9_in_execution(tiny_book, sleeping_build, page_writer, monkeypatch
     write_whole(out / "html" / "index.html", "previous")
     process, kernel = sleeping_build
     process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     assert wait_until(lambda: ended(kernel), 30), "a kernel must not outlive its build"
     assert (out / "html" / "index.html").read_text() == "previous"
     assert not list(out.rglob("*.ipynb"))
@@ -85,7 +85,7 @@ def test_kill_9_in_rendering(tiny_book, press):
     assert wait_until((tiny_book / "pid").is_file), process.communicate()[0]
     child = int((tiny_book / "pid").read_text())
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     assert wait_until(lambda: ended(child), 10), "what renders must not outlive its build"
     assert tree(press) == before
 

@@ -134,14 +134,14 @@ def test_a_child_ends_with_its_parent(tmp_path, number):
         assert not ended(child)
     finally:
         parent.send_signal(number)
-        parent.wait(timeout=30)
+        parent.wait(timeout=60)
     assert wait_until(lambda: ended(child), 10)
 
 
 def test_sigterm_is_cleaned_up_like_ctrl_c(tiny_book, sleeping_build):
     process, kernel = sleeping_build
     process.send_signal(signal.SIGTERM)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM, out
     assert "terminated" in out and "Traceback" not in out
     assert wait_until(lambda: ended(kernel), 10)

@@ -275,7 +275,7 @@ def test_an_interrupted_build_ends_its_kernels_and_leaves_no_partial_file(
 ):
     process, kernel = sleeping_build
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=60)
     assert process.returncode == 130, out
     assert "interrupted" in out
     assert not [noise for noise in ("Traceback", "Task was destroyed") if noise in out], out

@@ -21,7 +21,7 @@ def test_every_run_and_every_level_is_named_once():
 
 
 def test_what_the_page_says_is_from_runs_and_from_the_build(tmp_path, monkeypatch):
-    found = {"trust/twice.json": {"sentence": "Same.", "head": [], "rows": [], "commit": "0a1b"}}
+    found = {"trust/grid.json": {"sentence": "Same.", "head": [], "rows": [], "commit": "0a1b"}}
     found["claims.json"] = [{"id": "A", "bounds": {"x": ["0", "1"], "y": ["0", "1"]}}, {"id": "B"}]
     read = lambda env, path: found.get(str(path).partition("/book/")[2] or path.name)  # noqa: E731
     monkeypatch.setattr(trust.own, "read_json", read)
@@ -33,7 +33,7 @@ def test_what_the_page_says_is_from_runs_and_from_the_build(tmp_path, monkeypatc
         role.text = text
         return trust.TrustRole.run(role)[0][0].astext()
 
-    assert said("twice") == "Same. (Commit 0a1b.)" and said("bounds") == "2"
+    assert said("grid") == "Same. (Commit 0a1b.)" and said("bounds") == "2"
     counts = {level: int(said(level)) for level in LEVELS - {"formal"}}
     checked = [claim for claim in ledger.values() if claim.evidence and not claim.same_as]
     assert sum(counts.values()) == len(checked)
