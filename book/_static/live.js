@@ -4,16 +4,17 @@
 window.dpbookRun = (() => {
   let worker = null, own = false, hearing = null; // own: the worker has run the reader's text
   let runtime = null, asked = null, forbidden = "";
+  let lacks = "This copy of the book was built without the runtime; make live adds it.";
   // What `make live` made: asked for anew, while all else may come from a cache, as its address
   // holds the build.
   const address = new URL("live.json", document.currentScript.src);
   const known = () => asked ??= location.protocol === "file:" ? Promise.resolve()
     : fetch(address, {cache: "no-cache"}).then(answer => answer.json())
-      .then(told => { runtime = told; }, () => {});
+      .then(told => { runtime = told; }, () => { lacks = "This server does not send live.json."; });
   const impossible = () => location.protocol === "file:"
     ? "Browsers do not run code on a page that was opened as a file. Serve the folder "
       + "(dpbook serve, or any web server) to run the page here."
-    : !runtime ? "This copy of the book was built without the runtime; make live adds it."
+    : !runtime ? lacks
       : typeof WebAssembly !== "object" || typeof Worker !== "function"
         ? "This browser has no WebAssembly or no workers, and a run here needs both." : "";
   const megabytes = () => Math.ceil(runtime.bytes / 1e6);
@@ -22,7 +23,7 @@ window.dpbookRun = (() => {
   const words = why => /another build|404/.test(why)
     ? `The book was updated while this page was open, or lacks a file (${why}). Please load the page again.`
     : why === "replaced" ? "Another run on this page replaced this one."
-    : why === "lost" ? "The run stopped, because the memory ran out."
+    : why === "lost" ? "The run stopped without a word; the memory may have run out."
       : /memory/i.test(why) ? "The browser has no memory left for this run."
         : `The runtime could not be used (${why}).`;
   // A worker from a blob has the policy of the page, so that no code in it reaches another host; one
@@ -57,9 +58,9 @@ import(${script}).then(
     }
     own ||= !request.page;
     hearing = hear;
-    worker.onerror = () => {
+    worker.onerror = ({message}) => {
       stop();
-      hear({kind: "broken", why: forbidden || "lost"});
+      hear({kind: "broken", why: forbidden || message || "lost"});
     };
     worker.onmessage = ({data}) => {
       if (data.kind === "broken") stop();

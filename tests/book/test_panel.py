@@ -211,7 +211,7 @@ def test_a_run_changes_the_page_and_restore_brings_it_back(opened, browser):
     ("value", "words"),
     [
         ("n_items=5", "Cell 2 failed: ValueError: no (cell 2, line 1: x)."),
-        ("n_items=6", "The run stopped, because"),
+        ("n_items=6", "The runtime could not be used (Uncaught Error: lost)."),
         ("n_items=7", "The book was updated while this page was open"),
     ],
 )
@@ -249,6 +249,9 @@ def test_no_runtime_no_webassembly_no_worker_file_and_a_file_say_so(site, opened
     shutil.copy(STATIC / "live.json", site / "_static")
     opened()
     assert "built without the runtime; make live adds it" in text(browser, ".live-size")
+    (site / "_static" / "live.json").unlink()
+    opened()
+    assert "This server does not send live.json." in text(browser, ".live-size")
     visit(browser, (site / "notebooks" / "01.html").as_uri())
     assert "opened as a file" in text(browser, ".live-size")
     assert browser.evaluate(f"document.querySelector({RUN!r}).disabled")

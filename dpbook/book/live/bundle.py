@@ -195,16 +195,8 @@ def _runtime(place: Path, folder: Path, ours: Iterable[tuple[str, Path]]) -> Non
             shutil.copyfile(path, copy)
         # The bytecode is never compared with its source.  Libraries lose docstrings and assertions,
         # as the worker starts Python with -OO; what is ours keeps both.
-        command = [
-            "env",
-            f"PYENV_VERSION={version}",
-            f"python{version}",
-            "-I",
-            "-m",
-            "compileall",
-            "-qq",
-        ]
-        command += ["-f", "-b", "-s", made, "--invalidation-mode", "unchecked-hash", "-o"]
+        command = f"env PYENV_VERSION={version} python{version} -I -m compileall -qq -f -b".split()
+        command += ["--invalidation-mode", "unchecked-hash", "-s", made, "-o"]
         if subprocess.run([*command, "2", made], check=False).returncode:
             print(f"browsers compile at every start, which python{version} here would save")
         else:
