@@ -31,7 +31,7 @@ from dpbook.book.files import serve, write_whole
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext
 
-PATIENCE = 600.0  # seconds for one page
+PATIENCE = 1800.0  # seconds for one page, on a machine that has other work
 _RUN = """
 ([buttons, patience]) => new Promise(ended => {
   window.liveLog = [];
@@ -138,6 +138,7 @@ def run_pages(
     rows = []
     with chromium(binary) as browser, serve(html.resolve()) as origin:
         context = browser.new_context()
+        context.set_default_timeout(1000 * PATIENCE)
         for name in names:
             found = run_here(context, f"{origin}/notebooks/{name}.html", quick)
             mine = {record["id"]: record for record in known if record["notebook"] == name}
