@@ -22,7 +22,7 @@ check-pages: $(VENV)/.dev  ## what needs a browser: formulas, figures, accessibi
 	$(BIN)/python tools/check_pages.py $(SCREENS)
 
 live-check: $(VENV)/.dev  ## every claim a second time, in a browser, against the records of the book
-	test -f _build/html/live/build.json || $(MAKE) live ARGS=
+	test -d _build/html/live || $(MAKE) live ARGS=
 	$(BIN)/python tools/live_check.py $(ARGS)
 
 mutants: $(VENV)/.dev  ## would the checks notice? seeded defects (an hour)

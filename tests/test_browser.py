@@ -148,6 +148,12 @@ def test_the_text_of_a_reader_is_run_and_its_errors_are_sentences():
     assert told[2]["outputs"] == [{"text": "1\n"}]
 
 
+def test_assertions_of_a_page_run_where_python_was_started_without_them():
+    code = "from dpbook.book.live.browser import Screen; Screen().run('assert 0', 'cell', {})"
+    run = subprocess.run([sys.executable, "-OO", "-c", code], cwd=ROOT, stderr=-1, check=False)
+    assert run.stderr.endswith(b"AssertionError\n")
+
+
 @pytest.mark.parametrize(
     ("solved", "said"),
     [("x == 2", True), ("x > 2", False), ("'halve it' if x > 1 else True", "halve it")],

@@ -1,23 +1,26 @@
 """Rerun pages of the built book in a browser and compare what they find with CPython's records.
 
-    python tools/live_check.py [--html _build/html] [--only GLOB] [--quick]
+    python tools/live_check.py [--html _build/html] [--only GLOB] [--quick] [--third [K]]
 
 A second machine for every claim: CPython for WebAssembly, 32 bits, another NumPy and SciPy.
 Verdicts must be equal, exact and certified numbers to 1e-9 and others to 1e-6, relative; no request
-may leave this machine.  At the pages' own parameters the numbers in the
-sentences must be the printed ones.  Times, bytes and differences go to ``live.json`` beside
-the HTML.  Needs Chromium and ``make live``.
+may leave this machine.  At the pages' own parameters the page must say that nothing on it changed.
+Of a whole run, seconds and differences go to ``live.json`` beside the HTML.  Two pages run at
+once.  Needs Chromium and ``make live``.
 """
 
 from __future__ import annotations
 
 import argparse
 import fnmatch
+import functools
+import itertools
 import json
 import math
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,9 +29,9 @@ from chromium import Watch, chromium, installed, missing
 from dpbook.book.files import serve, write_whole
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import BrowserContext
 
-PATIENCE = 600.0  # seconds for one page
+PATIENCE = 1800.0  # seconds for one page, on a machine that has other work
 _RUN = """
 ([buttons, patience]) => new Promise(ended => {
   window.liveLog = [];
@@ -50,30 +53,26 @@ _ANSWER = """
   return {
     records: outputs.filter(one => one.record).map(one => one.record),
     figures: outputs.filter(one => one.svg).length,
+    images: document.querySelectorAll(".cell_output img").length,
     start: liveLog.find(one => one.kind === "started")?.seconds,
-    cells: cells.map(one => one.seconds),
-    sentences: [before, liveLog.find(one => one.kind === "done")?.glued ?? []],
+    sentences: liveLog.find(one => one.kind === "done")?.glued
+      .map((now, k) => [before[k], now]).filter(([old, now]) => old !== now).slice(0, 3),
     shown: document.querySelectorAll(".live-mark").length,
+    status: document.querySelector(".live-status").textContent,
     left_out: [...document.querySelectorAll(".live-mark.left-out")].flatMap(
       one => [...one.parentElement.querySelectorAll(".claim-card strong")].map(
         name => name.textContent)),
-    bytes: performance.getEntriesByType("resource").reduce(
-      (sum, one) => sum + one.encodedBodySize, 0),
     why: bad ? bad.why : null};
 })()
 """
 
 
-def run_here(browser: Browser, address: str, quick: bool, broken: str = "") -> dict[str, Any]:
-    """Rerun the page at an address: what it found, how long it took, what went wrong.
-
-    The files that `broken` names come as something else.
-    """
-    with browser.new_page() as page:
+def run_here(context: BrowserContext, address: str, quick: bool) -> dict[str, Any]:
+    """Rerun the page at an address: what it found, how long it took, what went wrong."""
+    with context.new_page() as page:
         watch = Watch(page, address.partition("/notebooks/")[0])
-        if broken:
-            page.route(broken, lambda one: one.fulfill(body="something else"))
         page.goto(address)
+        page.wait_for_selector(".live [type=submit]:enabled", state="attached")
         start = time.monotonic()
         buttons = ["[data-set=quick]"] * quick + [".live [type=submit]"]
         page.evaluate(_RUN, [buttons, 1000 * PATIENCE])
@@ -104,34 +103,54 @@ def _leaves(value: Any, place: str = "report") -> Iterator[tuple[str, Any]]:
         yield place, value
 
 
-def problems_of(found: Mapping[str, Any], known: Mapping[str, Any], quick: bool) -> list[str]:
-    """What is wrong with a run: errors, other records, other sentences, requests."""
-    problems = [*found["requests"]]
+def claims_wrong(
+    found: Mapping[str, Any], known: Mapping[str, Any], quick: bool
+) -> Iterator[tuple[str, str]]:
+    """Claims of a page that came out otherwise in a run, each with what is wrong."""
+    here = {record["id"]: record for record in found["records"]}
+    for name, there in known.items():
+        if record := here.get(name):
+            if not quick:
+                yield from ((name, line) for line in differences(record, there))
+            elif record["applies"] and record["control"] is False:
+                yield name, "the control was not caught"
+        elif name not in found["left_out"]:
+            yield name, "no record"
+
+
+def page_wrong(found: Mapping[str, Any], quick: bool) -> Iterator[str]:
+    """What is wrong with a run beside its claims: errors, requests, what the page shows."""
+    yield from found["requests"]
     if found["why"]:
-        return [*problems, str(found["why"])]
-    for record in found["records"]:
-        there = known.get(record["id"])
-        if there is None or quick:
-            if record["applies"] and record["control"] is False:
-                problems.append(f"{record['id']}: the control was not caught")
-            continue
-        problems += [f"{record['id']}: {line}" for line in differences(record, there)]
-    mine = [name for name, record in known.items() if record["notebook"] == found["page"]]
-    missing = {*mine} - {record["id"] for record in found["records"]} - {*found["left_out"]}
-    if missing:
-        problems.append(f"no record of {', '.join(sorted(missing))}")
-    before, after = found["sentences"]
-    if not quick and before != after:
-        pairs = [(a, b) for a, b in zip(before, after, strict=False) if a != b]
-        problems.append(f"{len(pairs)} numbers in sentences differ, such as {pairs[:3]}")
-    if not found["shown"]:
-        problems.append("the page does not show the run")
-    return problems
+        yield found["why"]
+    elif quick and not found["shown"]:
+        yield "the page does not show the run"
+    elif not quick and "Nothing on the page changed." not in found["status"]:
+        yield f"at its own parameters the page says: {found['status']} {found['sentences']}"
+    elif not quick and found["figures"] != found["images"]:
+        yield f"{found['figures']} figures, and {found['images']} on the page"
 
 
-def _tell(name: str, wrong: bool, words: str, problems: Sequence[str] = ()) -> None:
-    lines = [f"  {name:<34} {'FAILED' if wrong else 'ok':>6}  {words}", *problems[:12]]
-    print("\n      ".join(line[:300] for line in lines), flush=True)
+def run_pages(
+    binary: str, html: Path, known: Sequence[Mapping[str, Any]], quick: bool, names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Rerun some pages in one browser, whose cache stays; tell and give what each found."""
+    rows = []
+    with chromium(binary) as browser, serve(html.resolve()) as origin:
+        context = browser.new_context()
+        context.set_default_timeout(1000 * PATIENCE)
+        for name in names:
+            found = run_here(context, f"{origin}/notebooks/{name}.html", quick)
+            mine = {record["id"]: record for record in known if record["notebook"] == name}
+            wrong = [*claims_wrong(found, mine, quick)]
+            problems = [*page_wrong(found, quick), *map(": ".join, wrong)]
+            same = len(mine) - len({claim for claim, _ in wrong})
+            row = {"page": name, "problems": problems, "claims": len(mine), "same": same}
+            how = f"start {found['start'] or 0:5.1f} s, in all {found['seconds']:6.1f} s"
+            lines = [f"  {name:<42} {'FAILED' if problems else 'ok':>6}  {how}", *problems[:12]]
+            print("\n      ".join(line[:300] for line in lines), flush=True)
+            rows.append(row | {"seconds": found["seconds"]})
+    return rows
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -140,40 +159,28 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--html", type=Path, default=Path("_build/html"))
     parser.add_argument("--only", metavar="GLOB", action="append", help="such as '0*'")
     parser.add_argument("--quick", action="store_true", help="small, without the long studies")
+    day = time.localtime().tm_yday
+    third = {"type": int, "nargs": "?", "const": day % 3, "choices": range(3), "metavar": "K"}
+    parser.add_argument("--third", **third, help="every third page from K = 0, 1, 2, or by the day")
     given = parser.parse_args(arguments)
-    if not (given.html / "live" / "build.json").is_file():
+    if not (given.html / "live").is_dir():
         print(f"no runtime beside {given.html}; run `make live` first", file=sys.stderr)
         return 2
     if (binary := installed()) is None:
         return missing("no page was rerun")
-    records = json.loads((given.html.parent / "claims.json").read_text(encoding="utf-8"))
-    known = {record["id"]: record for record in records}
-    pages = sorted(path.stem for path in (given.html / "live" / "pages").glob("*.json"))
+    known = json.loads((given.html.parent / "claims.json").read_text(encoding="utf-8"))
+    pages = sorted(path.stem for path in (given.html / "live").glob("*/pages/*.json"))
     names = [name for name in pages if any(fnmatch.fnmatch(name, g) for g in given.only or "*")]
-    results, failed = [], 0
-    with chromium(binary) as browser, serve(given.html.resolve()) as origin:
-        for name in names:
-            address = f"{origin}/notebooks/{name}.html"
-            found = {"page": name, **run_here(browser, address, given.quick)}
-            problems = problems_of(found, known, given.quick)
-            failed += bool(problems)
-            mine = [record for record in known.values() if record["notebook"] == name]
-            here = {record["id"]: record for record in found["records"]}
-            same = (r["id"] in here and not [*differences(here[r["id"]], r)] for r in mine)
-            found |= {"problems": problems, "claims": len(mine), "same": sum(same)}
-            how = f"start {found['start'] or 0:5.1f} s, in all {found['seconds']:6.1f} s"
-            _tell(name, bool(problems), f"{how}, {len(here)} claims", problems)
-            results.append(found)
-        address = f"{origin}/notebooks/{pages[0]}.html"
-        found = run_here(browser, address, quick=True, broken="**/numpy-*.whl")
-        wrong = not found["why"] or bool(found["shown"])
-        _tell("a broken file of the runtime", wrong, found["why"])
-        failed += wrong
-    if not given.quick and not given.only:
-        kept = ("page", "seconds", "start", "figures", "bytes", "problems", "claims", "same")
-        rows = [{key: found.get(key) for key in kept} for found in results]
+    if given.third is not None:
+        names = names[given.third :: 3]
+        print(f"--third {given.third} runs these {len(names)} pages again")
+    rerun = functools.partial(run_pages, binary, given.html, known, given.quick)
+    with ThreadPoolExecutor(2) as pool:  # each with a browser of its own
+        halves = [*pool.map(rerun, (names[::2], names[1::2]))]
+    rows = sorted(itertools.chain(*halves), key=lambda row: row["page"])
+    if not given.quick and names == pages:
         write_whole(given.html.parent / "live.json", json.dumps(rows, indent=1) + "\n")
-    return int(bool(failed))
+    return int(any(row["problems"] for row in rows))
 
 
 if __name__ == "__main__":

@@ -3,35 +3,48 @@
 // One worker serves the panel and the editors of a page.
 window.dpbookRun = (() => {
   let worker = null, own = false, hearing = null; // own: the worker has run the reader's text
-  const runtime = () => window.dpbookLive;
+  let runtime = null, asked = null, forbidden = "";
+  let lacks = "This copy of the book was built without the runtime; make live adds it.";
+  // What `make live` made: asked for anew, while all else may come from a cache, as its address
+  // holds the build.
+  const address = new URL("live.json", document.currentScript.src);
+  const known = () => asked ??= location.protocol === "file:" ? Promise.resolve()
+    : fetch(address, {cache: "no-cache"}).then(answer => answer.json())
+      .then(told => { runtime = told; }, () => { lacks = "This server does not send live.json."; });
   const impossible = () => location.protocol === "file:"
     ? "Browsers do not run code on a page that was opened as a file. Serve the folder "
       + "(dpbook serve, or any web server) to run the page here."
-    : !runtime() ? "This copy of the book was built without the runtime; make live adds it."
+    : !runtime ? lacks
       : typeof WebAssembly !== "object" || typeof Worker !== "function"
         ? "This browser has no WebAssembly or no workers, and a run here needs both." : "";
-  const megabytes = () => Math.ceil(
-    Object.values(runtime().bytes).reduce((sum, size) => sum + size, 0) / 1e6);
+  const megabytes = () => Math.ceil(runtime.bytes / 1e6);
   const stop = () => { worker?.terminate(); worker = hearing = null; own = false; };
   // What is wrong, in a sentence.
-  const words = why => /another build/.test(why)
-    ? "The book was updated while this page was open. Please load the page again."
+  const words = why => /another build|404/.test(why)
+    ? `The book was updated while this page was open, or lacks a file (${why}). Please load the page again.`
     : why === "replaced" ? "Another run on this page replaced this one."
-    : why === "lost" ? "The run stopped, because a file is missing or the memory ran out."
+    : why === "lost" ? "The run stopped without a word; the memory may have run out."
       : /memory/i.test(why) ? "The browser has no memory left for this run."
         : `The runtime could not be used (${why}).`;
   // A worker from a blob has the policy of the page, so that no code in it reaches another host; one
   // that came over http would have none.
   const begun = () => {
-    const address = JSON.stringify(new URL("../live/worker.mjs", location.href).href);
+    const script = JSON.stringify(new URL(`../live/${runtime.build}/worker.js`, address).href);
     const text = `const early = [];
 onmessage = ({data}) => early.push(data);
-import(${address}).then(
+import(${script}).then(
   () => early.forEach(data => dispatchEvent(new MessageEvent("message", {data}))),
-  () => postMessage({kind: "broken", why: "lost"}));`;
+  () => fetch(${script}).then(
+    answer => "this server sends worker.js as " + answer.headers.get("content-type") + ", " + answer.status,
+    () => "worker.js cannot be had",
+  ).then(why => postMessage({kind: "broken", why})));`;
     const blob = new Blob([text], {type: "text/javascript"});
     return new Worker(URL.createObjectURL(blob), {type: "module"});
   };
+  // A host may have a policy of its own; that it forbids the worker is told by this event alone.
+  document.addEventListener("securitypolicyviolation", ({blockedURI, originalPolicy}) => {
+    if (blockedURI === "blob") forbidden = `this server's policy forbids workers: ${originalPolicy}`;
+  });
   const send = (request, hear) => {
     const other = hearing;
     // What the reader's text has done to Python must not reach the checks of the page.
@@ -45,9 +58,9 @@ import(${address}).then(
     }
     own ||= !request.page;
     hearing = hear;
-    worker.onerror = () => {
+    worker.onerror = ({message}) => {
       stop();
-      hear({kind: "broken", why: "lost"});
+      hear({kind: "broken", why: forbidden || message || "lost"});
     };
     worker.onmessage = ({data}) => {
       if (data.kind === "broken") stop();
@@ -55,7 +68,7 @@ import(${address}).then(
       try { hear(data); } catch (error) { hear({kind: "broken", why: error.message}); }
       window.dispatchEvent(new CustomEvent("dpbook-live", {detail: data}));
     };
-    worker.postMessage({...request, build: runtime().build});
+    worker.postMessage({...runtime, ...request});
   };
   // HTML of the reader's own text: in a frame without scripts, as tall as what it holds.
   const framed = html => {
@@ -95,7 +108,7 @@ import(${address}).then(
     }
     return made;
   };
-  return {drawn, impossible, megabytes, send, source, stop, words};
+  return {drawn, impossible, known, megabytes, send, source, stop, words};
 })();
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -142,11 +155,13 @@ document.addEventListener("DOMContentLoaded", () => {
       .map(field => [field.name, read(field)]));
 
   // What will be loaded is said before it is.
-  const why = dpbookRun.impossible();
-  panel.querySelector(".live-size").textContent = why ? `${why} ${byHand()}`
-    : `The first run loads ${dpbookRun.megabytes()} MB from this site, and from nowhere else; `
-      + "nothing that you enter leaves your computer.";
-  run.disabled = Boolean(why);
+  dpbookRun.known().then(() => {
+    const why = dpbookRun.impossible();
+    panel.querySelector(".live-size").textContent = why ? `${why} ${byHand()}`
+      : `The first run loads ${dpbookRun.megabytes()} MB from this site, and from nowhere else; `
+        + "nothing that you enter leaves your computer.";
+    run.disabled = Boolean(why);
+  });
 
   const set = values => fields.forEach(field => {
     const value = values[field.name];
@@ -217,7 +232,8 @@ document.addEventListener("DOMContentLoaded", () => {
     button("stop").disabled = false;
     bar.hidden = false;
     bar.value = 0;
-    dpbookRun.send({page: about.page, given, long}, data => {
+    const {page, version} = about;
+    dpbookRun.send({page, version, given, long}, data => {
       if (data.kind === "stage") { words = data.words; say(words); progress(); }
       else if (data.kind === "begin") {
         if (at < 0) say("running the cells");
@@ -337,12 +353,12 @@ document.addEventListener("DOMContentLoaded", () => {
     const store = act => { try { return act(localStorage); } catch { return null; } };
     area.value = store(kept => kept.getItem(key)) ?? template;
     area.addEventListener("input", () => store(kept => kept.setItem(key, area.value)));
-    const why = dpbookRun.impossible();
-    const state = box.dataset.solved ? `${said.textContent} ` : "";
-    said.textContent = state + (why || "The first run loads "
-      + `${dpbookRun.megabytes()} MB from this site.`);
-    for (const name of ["check", "template", "save"]) button(name).disabled = false;
-    button("check").disabled = Boolean(why);
+    dpbookRun.known().then(() => {
+      const why = dpbookRun.impossible();
+      said.append(" ", why || `The first run loads ${dpbookRun.megabytes()} MB from this site.`);
+      button("check").disabled = Boolean(why);
+    });
+    for (const name of ["template", "save"]) button(name).disabled = false;
     const finish = () => { button("check").disabled = false; button("stop").disabled = true; };
     const line = words => {
       const made = document.createElement("p");

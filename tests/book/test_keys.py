@@ -17,7 +17,7 @@ SOURCES = (
     *("pyproject.toml", "README.md", "LICENSE", "LICENSES/text", "CITATION.cff", "_config.yml"),
     *("_toc.yml", "requirements.txt", "requirements.lock", "book/part.md"),
     *("book/trust/x.json", "notebooks/profiles.yml", "notebooks/03-new.ipynb", "dpbook/x.mplstyle"),
-    *("dpbook/book/live/runtime/worker.mjs", "dpbook/data/table.csv", "dpbook/py.typed"),
+    *("dpbook/book/live/runtime/worker.js", "dpbook/data/table.csv", "dpbook/py.typed"),
     *("_build/live.json", "out/claims.json", "out/certificates/A.json"),
     *("out/executed/notebooks/01-one.ipynb", "out/executed/errata.ipynb"),
 )

@@ -1,8 +1,13 @@
 """What reruns a page in the browser: its panel, its editors, and what may run there."""
 
+import functools
+import http.server
 import json
 import re
 import shutil
+import threading
+from contextlib import contextmanager
+from typing import ClassVar
 
 import pytest
 from markupsafe import escape
@@ -33,7 +38,7 @@ def test_every_parameter_of_every_page_has_a_labelled_input_with_its_range():
 
 
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>x</title>
-<script src="../_static/live-manifest.js"></script>
+<link rel="icon" href="data:,">
 <script src="../_static/slider.js"></script><script src="../_static/live.js"></script>
 <script src="../_static/access.js"></script><script>window.theme = "runs"</script></head>
 <body><button onclick="window.print()">Print</button><article>
@@ -84,14 +89,13 @@ def site(tiny_book, tmp_path, page_writer):
     path = tiny_book / "notebooks" / "01-one.ipynb"
     page = read_page(page_writer(path, "print(epsilon)", parameters=PARAMETERS + MORE))
     folder = tmp_path / "site"
-    for name in ("_static", "live", "notebooks"):
+    for name in ("_static", "live/1", "notebooks"):
         (folder / name).mkdir(parents=True)
     for name in ("live.js", "slider.js", "access.js"):
         shutil.copy(STATIC / name, folder / "_static")
-    about = {"build": "1", "bytes": {"numpy": 2_500_000, "scipy": 9_000_000}}
-    manifest = f"window.dpbookLive = {json.dumps(about)};"
-    (folder / "_static" / "live-manifest.js").write_text(manifest)
-    (folder / "live" / "worker.mjs").write_text(WORKER)
+    about = {"build": "1", "bytes": 11_500_000}
+    (folder / "_static" / "live.json").write_text(json.dumps(about))
+    (folder / "live" / "1" / "worker.js").write_text(WORKER)
     html = panel.panel_html(page, {"epsilon": 0.25})
     editor = panel.try_html("own", ["x = 1"], "x == 2")
     text = PAGE.format(panel=html, editor=editor)
@@ -100,11 +104,52 @@ def site(tiny_book, tmp_path, page_writer):
     return folder
 
 
+class Host(http.server.SimpleHTTPRequestHandler):
+    """Knows few types, lets nobody guess, and has all kept for a year that is not asked anew."""
+
+    policy = ""
+    extensions_map: ClassVar = {"": "x/y", ".html": "text/html", ".js": "text/javascript"}
+    asked: ClassVar = []
+
+    def send_head(self):
+        del self.headers["If-Modified-Since"]  # whose second is too long for a test
+        self.asked.append(self.path.rpartition("/")[2])
+        return super().send_head()
+
+    def end_headers(self):
+        if "Cache-Control" not in self.headers:
+            self.send_header("Cache-Control", "public, max-age=31536000, immutable")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Content-Security-Policy", self.policy)
+        super().end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+@contextmanager
+def hosted(folder, host):
+    """Serve a folder as a host does; gives the address."""
+    handler = functools.partial(host, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def visit(page, address, origin=None):
+    """Open a page, and wait until it knows whether it can run."""
+    watch = go(page, address, origin)
+    page.wait_for_function("document.querySelector('.live-size').textContent")
+    return watch
+
+
 @pytest.fixture
 def opened(site, browser):
     """How to open the page of the site, at some values, and its browser."""
-    with serve(site) as origin:
-        yield lambda at="", name="01": go(browser, f"{origin}/notebooks/{name}.html{at}", origin)
+    with hosted(site, Host) as origin:
+        page = f"{origin}/notebooks"
+        yield lambda at="", name="01": visit(browser, f"{page}/{name}.html{at}", origin)
 
 
 def text(browser, selector):
@@ -166,7 +211,7 @@ def test_a_run_changes_the_page_and_restore_brings_it_back(opened, browser):
     ("value", "words"),
     [
         ("n_items=5", "Cell 2 failed: ValueError: no (cell 2, line 1: x)."),
-        ("n_items=6", "The run stopped, because"),
+        ("n_items=6", "The runtime could not be used (Uncaught Error: lost)."),
         ("n_items=7", "The book was updated while this page was open"),
     ],
 )
@@ -193,22 +238,64 @@ def test_a_run_can_be_stopped_and_begun_again(opened, browser):
 
 @needs_browser
 def test_no_runtime_no_webassembly_no_worker_file_and_a_file_say_so(site, opened, browser):
-    (site / "live" / "worker.mjs").unlink()
+    (site / "live" / "1" / "worker.js").unlink()
     opened("#epsilon=2")
     click(browser, RUN)
-    until(browser, STATUS, "The run stopped, because")
+    until(browser, STATUS, "(this server sends worker.js as text/html;charset=utf-8, 404)")
     bare = browser.context.browser.new_page()
     bare.add_init_script("delete window.WebAssembly")
-    go(bare, browser.url.partition("#")[0])
+    visit(bare, browser.url.partition("#")[0])
     assert "This browser has no WebAssembly" in text(bare, ".live-size")
-    shutil.copy(STATIC / "live-manifest.js", site / "_static")
-    # of the manifest with the runtime
-    browser.context.new_cdp_session(browser).send("Network.clearBrowserCache")
-    opened("?again")
+    shutil.copy(STATIC / "live.json", site / "_static")
+    opened()
     assert "built without the runtime; make live adds it" in text(browser, ".live-size")
-    go(browser, (site / "notebooks" / "01.html").as_uri())
+    (site / "_static" / "live.json").unlink()
+    opened()
+    assert "This server does not send live.json." in text(browser, ".live-size")
+    visit(browser, (site / "notebooks" / "01.html").as_uri())
     assert "opened as a file" in text(browser, ".live-size")
     assert browser.evaluate(f"document.querySelector({RUN!r}).disabled")
+
+
+@needs_browser
+def test_a_new_version_runs_after_a_reload_though_all_is_kept_for_a_year(site, opened, browser):
+    def run_again():
+        opened("#epsilon=2")
+        browser.reload()
+        browser.wait_for_selector(f"{RUN}:enabled")
+        click(browser, RUN)
+
+    Host.asked.clear()
+    for _ in range(2):
+        run_again()
+        until(browser, ".cell_output pre", "new <b>")
+    assert Host.asked.count("worker.js") == 1, "the control: the browser keeps what it may"
+    opened("#epsilon=2")
+    (site / "live" / "1").rename(site / "live" / "2")
+    (site / "live" / "2" / "worker.js").write_text(WORKER.replace("<b>", "yet"))
+    (site / "_static" / "live.json").write_text(json.dumps({"build": "2", "bytes": 0}))
+    run_again()
+    until(browser, ".cell_output pre", "new yet")
+
+
+@needs_browser
+def test_a_host_that_forbids_workers_or_does_not_know_their_type_is_told_of(site, browser):
+    class Strict(Host):
+        policy = "script-src 'self'"
+
+    class Plain(Host):
+        def guess_type(self, path):
+            return "x/y" if path.endswith("worker.js") else super().guess_type(path)
+
+    causes = {
+        Strict: "(this server's policy forbids workers: script-src 'self')",
+        Plain: "(this server sends worker.js as x/y, 200)",
+    }
+    for host, words in causes.items():
+        with hosted(site, host) as origin:
+            visit(browser, f"{origin}/notebooks/open.html")
+            click(browser, RUN)
+            until(browser, STATUS, words)
 
 
 CHECK = ".try [data-do=check]"
@@ -335,7 +422,7 @@ export const loadPyodide = async ({packages}) => ({
     ("damage", "words"),
     [
         ({}, None),
-        ({"build.json": '{"build": "2", "integrity": {}}'}, "another build"),
+        ({"version": "2"}, "another build"),
         ({"runtime/dpbook.zip": "other"}, "runtime/dpbook.zip cannot be had, or is not the file"),
         ({"pages/01-one.json": "{}"}, "pages/01-one.json cannot be had, or is not the file"),
         ({"package": "broken"}, "broken is not the file that belongs to this book"),
@@ -344,21 +431,21 @@ export const loadPyodide = async ({packages}) => ({
 def test_the_worker_refuses_another_build_and_files_that_are_not_the_pinned(
     site, opened, browser, damage, words
 ):
-    folder, package = site / "live", damage.pop("package", "numpy")
+    folder, damage = site / "live" / "1", dict(damage)
+    package, version = damage.pop("package", "numpy"), damage.pop("version", "1")
     (folder / "runtime").mkdir()
     (folder / "pages").mkdir()
-    shutil.copy(live.OURS / "worker.mjs", folder)
-    (folder / "runtime" / "pyodide.mjs").write_text(PYODIDE)
+    shutil.copy(live.OURS / "worker.js", folder)
+    (folder / "runtime" / "pyodide.js").write_text(PYODIDE)
     names = ("runtime/dpbook.zip", "pages/01-one.json")
     for name in names:
-        (folder / name).write_text("[]")
+        (folder / name).write_text(json.dumps({"version": version}))
     known = {name: live.digest((folder / name).read_bytes()) for name in names}
-    (folder / "build.json").write_text(
-        json.dumps({"build": "1", "packages": [package], "integrity": known})
-    )
+    about = {"build": "1", "bytes": 0, "packages": [package], "integrity": known}
+    (site / "_static" / "live.json").write_text(json.dumps(about))
     for name, content in damage.items():
         (folder / name).write_text(content)
-    asked = {"page": "01-one", "given": {}, "long": []}
+    asked = {"page": "01-one", "version": "1", "given": {}, "long": []}
     ends = "m => ['end', 'broken'].includes(m.kind) && d(m.why ?? null)"
     opened()
     found = browser.evaluate(f"new Promise(d => dpbookRun.send({json.dumps(asked)}, {ends}))")

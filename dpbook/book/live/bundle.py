@@ -57,22 +57,21 @@ def add_runtime(root: Path, out: Path, edition: str = EDITIONS[0]) -> int:
         new = Path(made, "live")
         (new / "runtime").mkdir(parents=True)
         (new / "pages").mkdir()
-        sizes = _runtime(new / "runtime", source(out / "runtime"), package_files(root))
-        shutil.copy2(OURS / "worker.mjs", new)
+        _runtime(new / "runtime", source(out / "runtime"), package_files(root))
+        (new / "runtime" / "pyodide.mjs").rename(new / "runtime" / "pyodide.js")  # hosts know .js
+        shutil.copy2(OURS / "worker.js", new)
         for page in find_pages(root):
             held = bundle(page_of(page, edition), root)
             (new / "pages" / f"{page.name}.json").write_text(json.dumps(held), encoding="utf-8")
         paths = sorted(filter(Path.is_file, new.rglob("*")))
         known = {path.relative_to(new).as_posix(): digest(path.read_bytes()) for path in paths}
         build = hashlib.sha256(json.dumps(known).encode()).hexdigest()[:16]
-        more = {"integrity": known, "packages": PINS["packages"]}
-        about = {"build": build, "pyodide": PINS["pyodide"], "bytes": sizes}
-        (new / "build.json").write_text(json.dumps(about | more), encoding="utf-8")
+        size = sum(path.stat().st_size for path in (new / "runtime").iterdir())
+        about = {"build": build, "bytes": size, "integrity": known, "packages": PINS["packages"]}
         shutil.rmtree(html / "live", ignore_errors=True)
-        new.rename(html / "live")
-        write_whole(
-            html / "_static" / "live-manifest.js", f"window.dpbookLive = {json.dumps(about)};\n"
-        )
+        (html / "live").mkdir()
+        new.rename(html / "live" / build)
+        write_whole(html / "_static" / "live.json", json.dumps(about))
     print(f"pages of {html} can be rerun in the browser; to see it: dpbook serve")
     return 0
 
@@ -88,6 +87,7 @@ def bundle(page: Page, root: Path) -> dict[str, Any]:
     fields = ("reproducer", "withdrawn", "printed", "quote", "wrong", "repair", "rests_on")
     return {
         "name": page.name,
+        "version": version(page),
         "cells": page.code_cells,
         "parameters": next(at for at, found in enumerate(page.code_tags) if "parameters" in found),
         "glued": glued(page),
@@ -96,6 +96,11 @@ def bundle(page: Page, root: Path) -> dict[str, Any]:
             for entry in entries_of(page.name, "\n".join(page.code_cells), entries)
         ],
     }
+
+
+def version(page: Page) -> str:
+    """A digest of what the HTML of a page and its bundle must have in common."""
+    return digest(json.dumps([page.code_cells, glued(page)]).encode())
 
 
 def glued(page: Page) -> list[tuple[str, str]]:
@@ -167,21 +172,18 @@ def verified(folder: Path, name: str) -> bytes:
         raise PageError(f"{whose}: {error}") from None
 
 
-def _runtime(place: Path, folder: Path, ours: Iterable[tuple[str, Path]]) -> dict[str, int]:
-    """Write core, packages and our own, with a lock of their own; gives bytes by name.
+def _runtime(place: Path, folder: Path, ours: Iterable[tuple[str, Path]]) -> None:
+    """Write core, packages and our own, with a lock of their own.
 
     They come without what no page needs, and with bytecode in place of sources: compiling takes a
-    browser as long as running a page, and here a Python of the runtime's version.
+    browser seconds at every start, and here a Python of the runtime's version.
     """
     version = PINS["python"]
-    here = sys.version.startswith(f"{version}.")
-    python = sys.executable if here else shutil.which(f"python{version}")
     lock = json.loads(verified(folder, "pyodide-lock.json"))
     entries = {name: lock["packages"][name] for name in PINS["packages"]}
-    files = {name: entry["file_name"] for name, entry in entries.items()} | {"dpbook": OWN}
-    files |= {name: name for name in CORE}
+    files = [*CORE, *(entry["file_name"] for entry in entries.values())]
     with tempfile.TemporaryDirectory() as made:
-        for name in {*files.values()} - {OWN}:
+        for name in files:
             content = verified(folder, name)
             if not name.endswith((".whl", ".zip")):
                 (place / name).write_bytes(content)
@@ -193,11 +195,14 @@ def _runtime(place: Path, folder: Path, ours: Iterable[tuple[str, Path]]) -> dic
             copy = Path(made, OWN, name)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
-        # The worker starts Python with -OO; the bytecode is never compared with its source.
-        words = ["-I", "-OO", "-m", "compileall", "-qq", "-b", "-s", made, made]
-        words += ["--invalidation-mode", "unchecked-hash"]
-        if not python or subprocess.run([python, *words], check=False).returncode:
-            print(f"no Python {version} is here: a browser compiles the libraries at every start")
+        # The bytecode is never compared with its source.  Libraries lose docstrings and assertions,
+        # as the worker starts Python with -OO; what is ours keeps both.
+        command = f"env PYENV_VERSION={version} python{version} -I -m compileall -qq -f -b".split()
+        command += ["--invalidation-mode", "unchecked-hash", "-s", made, "-o"]
+        if subprocess.run([*command, "2", made], check=False).returncode:
+            print(f"browsers compile at every start, which python{version} here would save")
+        else:
+            subprocess.run([*command, "0", f"{made}/{OWN}"], check=True)
         for tree in Path(made).iterdir():
             with zipfile.ZipFile(place / tree.name, "w") as archive:
                 for file in sorted(filter(Path.is_file, tree.rglob("*"))):
@@ -210,7 +215,6 @@ def _runtime(place: Path, folder: Path, ours: Iterable[tuple[str, Path]]) -> dic
     text = json.dumps({"info": lock["info"], "packages": entries})
     (place / "pyodide-lock.json").write_text(text, encoding="utf-8")
     shutil.copyfile(OURS / "NOTICE.txt", place / "NOTICE.txt")
-    return {name: (place / file).stat().st_size for name, file in files.items()}
 
 
 def package_files(root: Path) -> Iterator[tuple[str, Path]]:

@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from dpbook.book.live.bundle import digest, glued
+from dpbook.book.live.bundle import digest, glued, version
 from dpbook.book.pages import Page, Parameter, load_profile, read_page
 from dpbook.book.run.editions import page_of, this_edition
 from dpbook.book.run.render import sources
@@ -92,7 +92,7 @@ def panel_html(page: Page, quick: dict[str, Any]) -> str:
         for tag in ("remove-cell", "long")
     )
     about = {"page": page.name, "cells": len(page.code_tags), "hidden": hidden}
-    about |= {"quick": quick, "long": long}
+    about |= {"quick": quick, "long": long, "version": version(page)}
     fields = [_field(parameter) for parameter in page.parameters.values()]
     return own.rendered("panel.html", about=json.dumps(about), long=long, fields=fields)
 

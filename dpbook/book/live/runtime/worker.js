@@ -1,6 +1,4 @@
 // Runs pages of the book in a worker: loads CPython for WebAssembly from this site, once.
-import { loadPyodide } from "./runtime/pyodide.mjs";
-
 const started = performance.now();
 let python = null;
 
@@ -9,7 +7,7 @@ self.tellPage = (json) => tell(JSON.parse(json));
 
 // A file of this book, if it is the one that a digest names.
 async function bytes(path, integrity = "") {
-  const asked = fetch(new URL(path, import.meta.url), { cache: "no-cache", integrity });
+  const asked = fetch(new URL(path, import.meta.url), { integrity });
   const answer = await asked.catch(() => {
     throw new Error(`${path} cannot be had, or is not the file that belongs to this book`);
   });
@@ -25,6 +23,7 @@ function whole(made, packages) {
 
 async function start({ packages, integrity }) {
   tell({ kind: "stage", words: "loading Python" });
+  const { loadPyodide } = await import("./runtime/pyodide.js");
   const files = await bytes("./runtime/dpbook.zip", integrity["runtime/dpbook.zip"]);
   const made = await loadPyodide({
     indexURL: new URL("./runtime/", import.meta.url).href,
@@ -50,14 +49,14 @@ def tell(message):
 
 onmessage = async ({ data }) => {
   try {
-    const about = JSON.parse(new TextDecoder().decode(await bytes("./build.json")));
-    if (about.build !== data.build) throw new Error("another build");
-    if (python === null) python = start(about);
+    if (python === null) python = start(data);
     const made = await python;
     made.FS.mkdirTree("/home/pyodide/book");
     const page = data.page
       ? new TextDecoder().decode(await bytes(
-        `./pages/${data.page}.json`, about.integrity[`pages/${data.page}.json`])) : "null";
+        `./pages/${data.page}.json`, data.integrity[`pages/${data.page}.json`])) : "null";
+    // The text of the page may be an old one from a cache.
+    if (data.page && JSON.parse(page).version !== data.version) throw new Error("another build");
     made.globals.set("request_text", JSON.stringify(data));
     made.globals.set("page_text", page);
     made.runPython(`

@@ -1,2 +1,0 @@
-// Replaced by `make live`, which puts the runtime beside the book.
-window.dpbookLive = null;
