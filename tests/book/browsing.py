@@ -11,7 +11,6 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import check_pages  # noqa: E402, F401
 import chromium  # noqa: E402
-import prose  # noqa: E402, F401
 
 HAS_PLAYWRIGHT = importlib.util.find_spec("playwright") is not None
 BROWSER = chromium.installed() if HAS_PLAYWRIGHT else None
