@@ -5,6 +5,8 @@ Every call here used to return a wrong answer, end in another error, or not end 
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from test_refusals import NAMES
@@ -123,6 +125,12 @@ def test_a_range_ends_where_it_says(line):
     eval(call.replace("{}", last), NAMES | MADE)
     with pytest.raises(ValueError, match=r"allowed|asks for too much|has a non-zero diagonal"):
         eval(call.replace("{}", beyond), NAMES | MADE)
+
+
+@pytest.mark.parametrize(("size", "shown"), [(78, "x" * 78 + "'"), (79, "x" * 76 + "...")])
+def test_a_long_value_is_shown_in_part(size, shown):
+    with pytest.raises(ValueError, match=rf"^ties = '{re.escape(shown)}: allowed is one of"):
+        NAMES["Hypercube"](NAMES["WholeRanking"](3), 1.0, ties="x" * size)
 
 
 def test_what_lies_within_the_limits_still_works():

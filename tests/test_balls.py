@@ -145,6 +145,7 @@ def test_bad_input():
         (lambda: log(Ball(0)), "certainly positive"),
         (lambda: _new(("wide",), Decimal(2), Decimal(3)).certificate(), "digits = 12: .* fewer"),
         (lambda: largest([Ball(1), exp(Ball(0))]), "one that is above all others"),
+        (lambda: largest([Ball(1), Ball(1)]), "one that is above all others"),
         (lambda: Ball(2) ** -1, "times = -1"),
     ):
         with pytest.raises(ValueError, match=words):
