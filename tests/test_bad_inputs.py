@@ -5,6 +5,8 @@ Every call here used to return a wrong answer, end in another error, or not end 
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from test_refusals import NAMES
@@ -83,6 +85,52 @@ def test_refused(line):
     call, words = line.split("  # ")
     with pytest.raises(ValueError, match=words):
         eval(call, NAMES | MADE)
+
+
+#: Calls, the last value that they take, and the first that they do not.
+ENDS = """
+laplace_logpdf([0.0], {})  # 1e-150  # 9e-151
+laplace_logpdf([0.0], {})  # 1e150  # 1.1e150
+Hypercube.private({}, WholeRanking(5))  # 1e-100  # 9e-101
+Hypercube.private({}, WholeRanking(5))  # 1e100  # 1.1e100
+two_level_probabilities(4, 2, {})  # 0.0  # -5e-324
+two_level_probabilities(4, 2, {})  # 0.5  # 0.6
+two_level_probabilities(4, {}, 0.1)  # 3  # 4
+two_level_probabilities(4, {}, 0.1)  # 1  # 0
+edge_wins(RHO, p={}, rng=RNG)  # 1  # 1.0000000000000002
+edge_wins(RHO, p={}, rng=RNG)  # 5e-324  # 0
+gaussian_profile(1.0, 1.0, [{}])  # 0.0  # -5e-324
+discrete_laplace_noise(1.0, {}, rng=RNG)  # 0  # 2**28 + 1
+discrete_laplace_noise(1.0, {}, rng=RNG)  # (0, 2**30)  # (-1, 2)
+discrete_laplace_noise(1.0, {}, rng=RNG)  # (2, 2)  # (2**14, 2**14 + 1)
+clopper_pearson(1, {})  # 2**53  # 2**53 + 1
+discrete_laplace_pmf({}, 1.0)  # [3.0]  # [3.0000000000000004]
+win_counts([[0, {}], [0, 0]])  # 0  # -1
+COUNTS.publish([[0, {}, 0], [0, 0, 0], [0, 0, 0]], rng=RNG)  # 2**53 // 9  # 2**53 // 9 + 1
+ANSWERS.publish([[0, {}], [0, 0]], rng=RNG)  # 1  # 1.5
+win_counts({})  # [[0, 1], [2, 0]]  # [[1, 1], [2, 0]]
+win_counts({})  # [[0, 0], [0, 0]]  # [[0]]
+win_counts({})  # [[[0, 1], [2, 0]]]  # [[0, 1]]
+top_k_pmf({}, 1, scale=1)  # [0, 1]  # [0]
+btl_probabilities({})  # [0, 1e300]  # [0, np.inf]
+kendall_distance([0, 1], {})  # [1, 0]  # [1, 2]
+kendall_distance({}, {})  # [1, 0]  # [0]
+kendall_distance([0, 1], {})  # [1, 0]  # [1.0, 0.0]
+"""
+
+
+@pytest.mark.parametrize("line", ENDS.strip("\n").splitlines())
+def test_a_range_ends_where_it_says(line):
+    call, last, beyond = line.split("  # ")
+    eval(call.replace("{}", last), NAMES | MADE)
+    with pytest.raises(ValueError, match=r"allowed|asks for too much|has a non-zero diagonal"):
+        eval(call.replace("{}", beyond), NAMES | MADE)
+
+
+@pytest.mark.parametrize(("size", "shown"), [(78, "x" * 78 + "'"), (79, "x" * 76 + "...")])
+def test_a_long_value_is_shown_in_part(size, shown):
+    with pytest.raises(ValueError, match=rf"^ties = '{re.escape(shown)}: allowed is one of"):
+        NAMES["Hypercube"](NAMES["WholeRanking"](3), 1.0, ties="x" * size)
 
 
 def test_what_lies_within_the_limits_still_works():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 from math import e, factorial
 
 import pytest
@@ -71,8 +72,6 @@ def test_bounds_move_outward():
     assert Fraction(third.low) < Fraction(1, 3) < Fraction(third.high)
     terms = sum(Fraction(1, factorial(k)) for k in range(60))
     assert Fraction(euler.low) < terms < Fraction(euler.high)
-    wide = _new(("wide",), Decimal(2), Decimal(3))
-    assert (wide * -1).low == -3 and (6 / wide).high == 3 and (wide - wide).low == -1
 
 
 def test_a_root_is_enclosed():
@@ -83,6 +82,49 @@ def test_a_root_is_enclosed():
         root(lambda x: x * x + 1, Fraction(1), Fraction(2))
     with pytest.raises(ValueError, match="computed from a root"):
         (golden + 1).certificate()
+
+
+wide = st.tuples(small, st.fractions(0, 3, max_denominator=50))
+
+
+@settings(deadline=None, max_examples=40)
+@given(wide, wide, st.integers(0, 4))
+def test_bounds_contain_what_any_numbers_within_them_give(x, y, n):
+    """Of numbers of which only bounds are known, and hardly more than the ends lead to."""
+    ends = [(middle - reach, middle + reach) for middle, reach in (x, y)]
+    one, other = (hull(Ball(low), Ball(high)) for low, high in ends)
+    pairs = list(product(*ends))
+    found = [(one + other, [a + b for a, b in pairs]), (one - other, [a - b for a, b in pairs])]
+    found += [(one * other, [a * b for a, b in pairs]), (-one, [-a for a in ends[0]])]
+    if not ends[1][0] <= 0 <= ends[1][1]:
+        found.append((one / other, [a / b for a, b in pairs]))
+    for ball, numbers in found:
+        near = Fraction(max(map(abs, numbers)) + 1, 10**36)
+        assert min(numbers) - near < Fraction(ball.low) <= min(numbers)
+        assert max(numbers) <= Fraction(ball.high) < max(numbers) + near
+    assert all(Fraction((one**n).low) <= a**n <= Fraction((one**n).high) for a in ends[0])
+
+
+def hull(one, other):
+    """A ball that holds two others."""
+    return _new(("wide",), min(one.low, other.low), max(one.high, other.high))
+
+
+@settings(deadline=None, max_examples=25)
+@given(small, st.fractions(0, 1, max_denominator=99), st.sampled_from([1, -3]))
+def test_an_enclosed_root_holds_all_roots_of_a_function_that_is_not_sharp(at, reach, slope):
+    """The function is known within bounds: each end has to be certain of its sign."""
+    blur = hull(Ball(-reach), Ball(reach))
+    ends = at - 8, at + 9
+    found = root(lambda x: slope * (x - at + blur), *ends)
+    low, high = Fraction(found.low), Fraction(found.high)
+    assert low <= at - reach and at + reach <= high
+    if not reach and at:
+        assert high - low < Fraction(1, 10**37)
+    with pytest.raises(ValueError, match="allowed are a smaller and a larger end, of opposite"):
+        root(lambda x: x - at, *ends[::-1])
+    with pytest.raises(ValueError, match="of opposite signs"):  # one of them is not certain
+        root(lambda x: x - at + hull(Ball(-99), Ball(99)), *ends)
 
 
 def test_digits_that_one_end_alone_does_not_share_are_refused():
@@ -102,6 +144,7 @@ def test_bad_input():
         (lambda: log(Ball(0)), "certainly positive"),
         (lambda: _new(("wide",), Decimal(2), Decimal(3)).certificate(), "digits = 12: .* fewer"),
         (lambda: largest([Ball(1), exp(Ball(0))]), "one that is above all others"),
+        (lambda: largest([Ball(1), Ball(1)]), "one that is above all others"),
         (lambda: Ball(2) ** -1, "times = -1"),
     ):
         with pytest.raises(ValueError, match=words):

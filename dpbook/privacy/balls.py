@@ -158,14 +158,16 @@ def root(function: Callable[[Ball], Ball], low: Fraction, high: Fraction) -> Bal
 
     ends = [_DOWN.divide(Decimal(at.numerator), Decimal(at.denominator)) for at in (low, high)]
     signs = [sign(at) for at in ends]
-    if sorted(signs) != [-1, 1]:
-        raise ValueError(f"low = {low}, high = {high}: allowed are ends of opposite signs")
-    while True:
+    if low >= high or sorted(signs) != [-1, 1]:
+        allowed = "allowed are a smaller and a larger end, of opposite signs"
+        raise ValueError(f"low = {low}, high = {high}: {allowed}")
+    for _ in range(4 * PRECISION):  # a root at zero has no last digit
         middle = _DOWN.divide(_DOWN.add(*ends), Decimal(2))
         found = sign(middle)
         if not found or middle in ends:
-            return _new(("root", function), *ends)
+            break
         ends[signs.index(found)] = middle
+    return _new(("root", function), *ends)
 
 
 def _steps(ball: Ball) -> list[list[Any]]:

@@ -5,8 +5,10 @@ import json
 import pytest
 
 from dpbook.book.cli import main
+from dpbook.book.ledger.claims import load_ledger
 from dpbook.book.run import errata
 from dpbook.book.run.runner import run_pages
+from tests.book.browsing import ROOT
 
 LEDGER = """\
 - {id: A-1, paper: P, where: here, kind: privacy, says: s, notebook: 01-one, status: checked,
@@ -50,6 +52,7 @@ def test_all_that_cannot_be_shown_is_told_at_once(tmp_path):
             "raises": "print('so far')\ndef f():\n    return x\nf()",
             "warns": "import warnings\n\nwarnings.warn('careful')",
             "quits": "raise SystemExit(3)",
+            "refuted": "print(3)\nassert 3 < 2",
             "silent": "y = 2",
             "address": "print(object())",
             "last": "print(2)",
@@ -60,10 +63,24 @@ def test_all_that_cannot_be_shown_is_told_at_once(tmp_path):
         "raises": "line 3: NameError: name 'x' is not defined",
         "warns": "line 3: UserWarning: careful",
         "quits": "line 1: SystemExit: 3",
+        "refuted": "line 2: AssertionError: ",
         "silent": "prints nothing",
         "address": "prints an address, which differs from run to run",
     }
     assert error.splitlines() == [f"the reproducer of {n} fails: {why}" for n, why in told.items()]
+
+
+def unproved(codes):
+    """Which snippets end with something else than an assertion."""
+    last = {name: code.splitlines()[-1].split() for name, code in codes.items()}
+    return [name for name, words in last.items() if words[0] != "assert"]
+
+
+def test_each_reproducer_asserts_what_its_erratum_says():
+    assert unproved({"A": "print(1)", "B": "for x in (1,):\n    assert x"}) == ["A"]
+    codes = errata.snippets(load_ledger(ROOT / "book" / "claims.yml").values())
+    found = unproved(codes)
+    assert codes and not found, f"book/claims.yml: end the reproducer of {found} with an assert"
 
 
 @pytest.mark.parametrize(
