@@ -23,6 +23,7 @@ from dpbook.book.files import about, read_json, words
 from dpbook.book.ledger.claims import entries_of, raw_entries
 from dpbook.book.pages import Page, PageError
 from dpbook.book.run.editions import EDITIONS, place
+from dpbook.book.run.surroundings import FIXED
 
 # What a cell can see of its claims; the other fields are only shown.
 _CLAIM_FIELDS = tuple("id kind status verdict evidence scope report severity rebuilt".split())
@@ -54,7 +55,7 @@ def page_keys(
     claims = [[str(entry.get(field)) for field in _CLAIM_FIELDS] for entry in mine]
     claims += [[entry["id"], entry["formal"]["scope"]] for entry in mine if "formal" in entry]
     here = environment(root)
-    parts = ([page.code_cells, dict(one), claims, below, here] for one in settings)
+    parts = ([page.code_cells, dict(one), claims, below, here, FIXED] for one in settings)
     return [hashlib.sha256(json.dumps(p, sort_keys=True).encode()).hexdigest() for p in parts]
 
 

@@ -206,7 +206,6 @@ def _put(
             file=sys.stderr,
         )
         return False
-    (html / ".nojekyll").touch()  # for hosts that would leave out folders like _static
     _replace(here / "html", html)
     if told:
         print(*told, sep="\n", file=sys.stderr)
