@@ -8,7 +8,7 @@ from itertools import product
 from math import e, factorial
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from page_cells import made_by
 
@@ -87,7 +87,7 @@ def test_a_root_is_enclosed():
 wide = st.tuples(small, st.fractions(0, 3, max_denominator=50))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(wide, wide, st.integers(0, 4))
 def test_bounds_contain_what_any_numbers_within_them_give(x, y, n):
     """Of numbers of which only bounds are known, and hardly more than the ends lead to."""
@@ -110,7 +110,7 @@ def hull(one, other):
     return _new(("wide",), min(one.low, other.low), max(one.high, other.high))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(small, st.fractions(0, 1, max_denominator=99), st.sampled_from([1, -3]))
 def test_an_enclosed_root_holds_all_roots_of_a_function_that_is_not_sharp(at, reach, slope):
     """The function is known within bounds: each end has to be certain of its sign."""
