@@ -22,7 +22,7 @@ class Shown:
     """HTML, and the numbers in it by name, which the record of a build keeps."""
 
     html: str
-    series: Mapping[str, list[float]]
+    series: Mapping[str, list[Any]]
 
     def _repr_html_(self) -> str:
         return self.html
@@ -245,12 +245,13 @@ def _columns(
     return heads, list(zip(*columns, strict=True))
 
 
-def _series(rows: list[Mapping[str, Any]], heads: list[tuple[str, bool]]) -> dict[str, list[float]]:
-    """The columns of a table in which numbers stand, without what is missing in a row."""
-    columns = [head for head, number in heads if number]
-    return {
-        head: [float(row[head]) for row in rows if row.get(head) is not None] for head in columns
-    }
+def _series(rows: list[Mapping[str, Any]], heads: list[tuple[str, bool]]) -> dict[str, list[Any]]:
+    """The columns of a table in which numbers stand; what is not finite as text."""
+    series = {}
+    for head in (head for head, number in heads if number):
+        values = [float(row[head]) for row in rows if row.get(head) is not None]
+        series[head] = [value if math.isfinite(value) else str(value) for value in values]
+    return series
 
 
 def _text(value: Any, form: Format | None) -> str:
