@@ -180,7 +180,7 @@ def main(arguments: list[str] | None = None) -> int:
     rows = sorted(itertools.chain(*halves), key=lambda row: row["page"])
     if not given.quick and names == pages:
         write_whole(given.html.parent / "live.json", json.dumps(rows, indent=1) + "\n")
-    return int(any(row["problems"] for row in rows))
+    return int(not rows or any(row["problems"] for row in rows))
 
 
 if __name__ == "__main__":
