@@ -50,7 +50,7 @@ live: book  ## the book, and beside it what reruns its pages in the reader's bro
 	$(BIN)/dpbook live --edition $(EDITION)
 
 test: lint  ## everything: style, types, unit tests, each notebook at the smoke profile, links
-	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
+	$(BIN)/python -m pytest -n 2
 	DPBOOK_DATA= $(BIN)/dpbook build --profile smoke --edition all --output _build/smoke
 	$(BIN)/python tools/verify_certificate.py _build/smoke/claims.json _build/smoke/certificates
 	! command -v node > /dev/null || node tools/verify_certificate.mjs _build/smoke/claims.json _build/smoke/certificates
