@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 from scipy.special import expit
-from scipy.stats import rankdata
 
 from dpbook import _validation as check
 from dpbook._typing import Array
@@ -73,7 +73,7 @@ def _climb(wins: Array, levels: Array, gamma: float, tol: float) -> tuple[Array,
         return np.asarray((wins * np.log(q)).sum((1, 2, 3)) - gamma / 2 * (theta**2).sum(1))
 
     score = (keep * (wins - np.swapaxes(wins, -1, -2))).sum((1, 3))
-    place = rankdata(score, axis=-1) - (n + 1) / 2
+    place = scipy.stats.rankdata(score, axis=-1) - (n + 1) / 2
     best = np.argmax([value(gap * place, wins) for gap in _STARTS], axis=0)
     theta, residual, rows = _STARTS[best, None] * place, np.empty(len(wins)), np.arange(len(wins))
     for iteration in range(STEP_LIMIT):

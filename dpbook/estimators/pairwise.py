@@ -145,13 +145,14 @@ def _are_permutations(table: NDArray[Any], columns: NDArray[Any]) -> bool:
             if not seen.all():
                 return False
         return True
-    good, space = True, np.empty((n, min(len(table), _CHECKED)), dtype=np.uint64)
+    word = np.uint32 if n <= 32 else np.uint64
+    good, space = True, np.empty((n, min(len(table), _CHECKED)), dtype=word)
     for begin in range(0, len(table), _CHECKED):
         part = columns[:, begin : begin + _CHECKED]
         bits = space[:, : part.shape[1]]
         bits[:] = part
-        np.left_shift(np.uint64(1), bits, out=bits)
-        good &= bool((np.bitwise_or.reduce(bits, axis=0) == np.uint64(2**n - 1)).all())
+        np.left_shift(word(1), bits, out=bits)
+        good &= bool((np.bitwise_or.reduce(bits, axis=0) == word(2**n - 1)).all())
     return good
 
 

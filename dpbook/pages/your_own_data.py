@@ -69,6 +69,7 @@ def kept_distribution(one: Contribution, statistic: str, limit: int | None, repe
     return {values: count / sums.total() for values, count in sums.items()}
 
 
+@lru_cache(maxsize=64)
 def true_distributions(most: int, other: Contribution, *how: Any) -> list[Pmf]:
     """Chances of the numbers before noise, for all that one person can write on three items.
 

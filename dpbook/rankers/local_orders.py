@@ -146,7 +146,8 @@ class RandomOrder(_TwoParts):
     def _once(self, table: Ranks, rng: np.random.Generator) -> Ints:
         (users, n), k = table.shape, self.items
         chosen = questions(users, n, k, "random", rng)
-        places = np.take_along_axis(table, chosen, axis=1).argsort(axis=1).argsort(axis=1)
+        own = np.take_along_axis(table, chosen, axis=1)
+        places = (own[:, :, None] > own[:, None]).sum(axis=2)  # of few: faster than sorting
         noise = rng.random(chosen.shape).argsort(axis=1)
         sent = np.where(rng.random((users, 1)) < self._design[0], places, noise)
         a, b = pair_indices(k)
