@@ -117,6 +117,8 @@ def part_words(part: Part) -> str:
     if not sign:
         return f"{what}: {'yes' if passes else 'no'}"
     value, limit = (float(x) if isinstance(x, str) else x for x in (part["value"], part["limit"]))
+    if passes and abs(value - limit) <= part.get("slack", 0):
+        value = limit  # they differ by what is forgiven, which is no result
     digits = 4  # and, where it fails, as many more as tell the two apart
     while not passes and value != limit and _shown(value, digits) == _shown(limit, digits):
         digits += 1
