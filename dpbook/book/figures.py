@@ -113,11 +113,13 @@ def series_of(figure: Figure) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     for number, ax in enumerate(figure.axes):
-        barred = [one for one in ax.containers if isinstance(one, ErrorbarContainer)]
+        drawn = [one for one in ax.containers if isinstance(one, ErrorbarContainer)]
+        barred = [one for one in drawn if one.lines[2]]
         seen = {id(part) for one in barred for part in one.get_children()}
         for at, one in enumerate(barred):
             line, _, (segments, *_) = one.lines
-            reach = [np.ptp(ends, axis=0).max() / 2 for ends in segments.get_segments()]
+            bars = [ends for ends in segments.get_segments() if len(ends)]
+            reach = [np.ptp(ends, axis=0).max() / 2 for ends in bars]
             series = {"error": _thinned(np.array(reach) / 2)}
             if line is not None:
                 series["mean"] = _thinned(line.get_ydata())

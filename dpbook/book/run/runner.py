@@ -12,9 +12,12 @@ import logging
 import os
 import re
 import signal
+import subprocess
+import sys
 import textwrap
 import threading
 import time
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -26,6 +29,7 @@ import nbformat
 import papermill
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
+from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 from nbclient.exceptions import CellTimeoutError
 from papermill.exceptions import PapermillExecutionError
 
@@ -66,6 +70,76 @@ class Outcome:
     error: str | None = None
 
 
+class _Zygote:
+    """The program `zygote`, which forks kernels; it ends with this process."""
+
+    def __init__(self, surroundings: Mapping[str, Any]) -> None:
+        program = Path(__file__).with_name("zygote.py")
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(program)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            **surroundings,
+        )
+        self._one_at_a_time = threading.Lock()
+
+    def kernel(self, arguments: Sequence[str]) -> int:
+        """The number of the process of a new kernel."""
+        asked, told = self._process.stdin, self._process.stdout
+        assert asked and told
+        with self._one_at_a_time:
+            asked.write(json.dumps(arguments) + "\n")
+            asked.flush()
+            return int(told.readline())
+
+    def end(self) -> None:
+        """End it, and with it what it forked."""
+        self._process.communicate()
+
+
+class _Kernel:
+    """A process that another one forked, as Jupyter asks for it: a part of `subprocess.Popen`."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+
+    def poll(self) -> int | None:
+        """None while it lives."""
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return 0
+        return None
+
+    def wait(self) -> int:
+        """Until it has ended."""
+        while self.poll() is None:
+            time.sleep(0.01)
+        return 0
+
+    def send_signal(self, number: int) -> None:
+        """To it alone."""
+        os.kill(self.pid, number)
+
+
+class _Forked(LocalProvisioner):
+    """Kernels of the zygote."""
+
+    zygote: ClassVar[_Zygote | None] = None
+
+    async def launch_kernel(self, cmd: list[str], **_: Any) -> Any:
+        assert self.zygote
+        arguments = cmd[len(COMMAND) - 2 :]  # what follows the name of the module
+        kernel: Any = _Kernel(self.zygote.kernel(arguments))
+        self.process = kernel
+        self.pid = self.pgid = kernel.pid
+        return self.connection_info
+
+
 class _Manager(AsyncKernelManager):
     """Starts kernels in fixed surroundings, and can end all that are alive."""
 
@@ -75,6 +149,10 @@ class _Manager(AsyncKernelManager):
 
     async def _async_start_kernel(self, **options: Any) -> None:
         self.started.add(self)
+        if _Forked.zygote:
+            self.kernel_id = str(uuid.uuid4())
+            names = {"kernel_id": self.kernel_id, "kernel_spec": self.kernel_spec}
+            self.provisioner = _Forked(**names, parent=self)
         await super()._async_start_kernel(**options, **self.surroundings)
 
     start_kernel = _async_start_kernel
@@ -220,6 +298,8 @@ def run_pages(
     env = variables(_own_folder(jobs[0].target)) | {"PYTHONPATH": python_path(root)}
     _Manager.surroundings = {"cwd": str(root / "notebooks"), "env": env}
     here = environment(root)
+    if len(jobs) > workers and sys.platform == "linux":  # elsewhere a fork is not safe
+        _Forked.zygote = _Zygote(_Manager.surroundings)
     stopped, outcomes = threading.Event(), []
     with ThreadPoolExecutor(kernels_at_once(workers)) as pool:
         futures = [pool.submit(execute, job, timeout, stopped, here) for job in jobs]
@@ -235,4 +315,8 @@ def run_pages(
             stopped.set()
             _Manager.end_all()  # the threads notice within a second and end
             raise
+        finally:
+            if _Forked.zygote:
+                _Forked.zygote.end()
+                _Forked.zygote = None
     return sorted(outcomes, key=lambda outcome: outcome.job.page.name)
