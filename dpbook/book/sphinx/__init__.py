@@ -62,7 +62,11 @@ HANDLERS = (
 
 
 #: Extensions that keep nothing while they read a page, and do not say so.
-SILENT = ("sphinx_jupyterbook_latex", "sphinx_multitoc_numbering")
+SILENT = (
+    "sphinx-mathjax-offline",
+    "sphinx_jupyterbook_latex",
+    "sphinx_multitoc_numbering",
+)
 
 
 def allow_parallel_reading(app: Sphinx, _: Config) -> None:

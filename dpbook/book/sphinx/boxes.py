@@ -17,6 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 from dpbook.book.ledger.check import CERTIFICATE_MIME, RECORD_MIME, record_problems
 from dpbook.book.ledger.claims import Claim
 from dpbook.book.ledger.words import card_html
+from dpbook.book.pages import SERIES_MIME
 from dpbook.book.reading import details, minutes
 from dpbook.book.sphinx import nodes as own
 
@@ -155,9 +156,9 @@ class ClaimCard:
     def handle_mime(
         renderer: NbElementRenderer, data: MimeData, inline: bool
     ) -> list[nodes.Element] | None:
-        """The card of a claim, with its state in the ledger of today; of a certificate, nothing."""
+        """The card of a claim, with its state in the ledger of today; nothing of other records."""
         if data.mime_type != RECORD_MIME:
-            return [] if data.mime_type == CERTIFICATE_MIME else None
+            return [] if data.mime_type in (CERTIFICATE_MIME, SERIES_MIME) else None
         record: dict[str, Any] = data.content
         env = renderer.renderer.sphinx_env
         claim = own.ledger_of(env)[record["id"]]
