@@ -137,10 +137,8 @@ def write_json(path, value):
     write_whole(path, json.dumps(value))
 
 
-@pytest.fixture
-def project(tmp_path):
+def book_in(root):
     """A book with the real configuration and two executed pages."""
-    root = tmp_path / "project"
     (root / "book").mkdir(parents=True)
     names = ["_config.yml", "CITATION.cff"]
     for name in names + [
@@ -186,16 +184,27 @@ def build(root, out=None):
     return int(not done), (out / "html.log").read_text(encoding="utf-8")
 
 
+@pytest.fixture
+def project(tmp_path):
+    """A book of one's own."""
+    return book_in(tmp_path / "project")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A book that has been rendered, to be read."""
+    root = book_in(tmp_path_factory.mktemp("built") / "project")
+    status, log = build(root)
+    assert status == 0 and "WARNING" not in log, log
+    return root
+
+
 def page(root, name):
     return (root / "_build" / "html" / f"{name}.html").read_text(encoding="utf-8")
 
 
-def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
-    status, log = build(project)
-    assert status == 0, log
-    assert "WARNING" not in log
-
-    first = page(project, "notebooks/01-one")
+def test_the_book_builds_without_a_warning_and_shows_the_claims(built):
+    first = page(built, "notebooks/01-one")
     assert 'id="claim-P-GOOD"' in first
     assert "old card" not in first  # drawn anew, with the link to the ledger
     assert "../book/ledger.html#ledger-P-GOOD" in first
@@ -203,9 +212,9 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     assert 'alt="A white dot."' in first
     assert "Fig. 1" in first
 
-    two = page(project, "notebooks/02-two")
+    two = page(built, "notebooks/02-two")
     assert "box-P-GOOD" not in two and two.count("ledger.html#ledger-P-GOOD") > 1, "it has no box"
-    ledger = page(project, "book/ledger")
+    ledger = page(built, "book/ledger")
     assert ledger.count('id="ledger-') == 6
     assert "../notebooks/01-one.html#claim-P-GOOD" in ledger
     assert 'A * B<sub>1</sub> &lt; <span class="math' in ledger  # text is text, math is math
@@ -226,7 +235,7 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
     assert '<th scope="row" class="stub">' in ledger and "<caption" in ledger
     assert 'data-verdict="refuted"' in ledger and 'data-severity="privacy"' in ledger
     assert '"inTabOrder": false' in first
-    html = project / "_build" / "html"
+    html = built / "_build" / "html"
     assert (html / ".nojekyll").is_file()
     assert not [n for n in ("genindex", "py-modindex", "prf-prf") if (html / f"{n}.html").exists()]
     index = (html / "searchindex.js").read_text(encoding="utf-8")
@@ -241,38 +250,38 @@ def test_the_book_builds_without_a_warning_and_shows_the_claims(project):
 
     for text in ('href="../book/ledger.html#ledger-P-BAD"', "map/xsc.html#map-P-GOOD", "its own"):
         assert text in first[first.index('id="claim-P-GOOD"') :], "the card says what it rests on"
-    chart, top = page(project, "book/map/xsc"), page(project, "book/map")
+    chart, top = page(built, "book/map/xsc"), page(built, "book/map")
     assert chart.count("<svg role=") == 1 and 'id="map-P-GOOD"' in chart
     assert chart.count('href="since.html#map-Q-LATER"') > 1 and "agkm.html#map-P-BAD" in chart
     assert "Its printed support fails: it rests on P-BAD, which is refuted" in chart
     assert "<caption>What the claims rest on" in chart and 'href="map/agkm.html"' in top
 
-    errata = page(project, "book/errata")
+    errata = page(built, "book/errata")
     assert "data-claim" not in errata and "P-GOOD" not in errata and "Q-LATER" not in errata
     assert errata.index("errata/agkm.html#erratum-P-BAD") < errata.index("since.html#erratum-R-BAD")
     own = errata[errata.index("claims-withdrawn") :]
     assert all(text in own for text in ("2026-01-02", "It is 3.", "A slip of ours.", "P-BAD"))
     assert "This copy names no address" in errata and "Object to this verdict" not in errata
-    errata, since = page(project, "book/errata/agkm"), page(project, "book/errata/since")
+    errata, since = page(built, "book/errata/agkm"), page(built, "book/errata/since")
     assert 'id="erratum-P-BAD"' in errata and "erratum-R-BAD" not in errata
     assert 'id="erratum-R-BAD"' in since and "erratum-P-BAD" not in since
     assert "A privacy guarantee is broken (1)" in errata and "What failed: the statement" in errata
     assert "A constant changes (1)" in since
-    assert "(1)" not in page(project, "book/errata/yll")
+    assert "(1)" not in page(built, "book/errata/yll")
     assert "is 2<" in errata, "the heading is a sentence"
     for text in ("“always  one”", "What would change our mind.", "Not judged (1)", "is lost."):
         assert text in errata
-    assert "claim-privacy" in page(project, "book/ledger")
+    assert "claim-privacy" in page(built, "book/ledger")
     for text in ("It is 1.", "It is not 1.", "Correction.", "../notebooks/02-two.html#claim-P-BAD"):
         assert text in errata
     after = errata[errata.index("It prints") :]
     assert re.search(r"<pre>(<span></span>)?42\n</pre>", after), "the output of the reproducer"
 
     for name in ("notebooks/01-one", "notebooks/02-two", "book/ledger"):
-        scripts = re.findall(r"<script>(.+?)</script>", page(project, name), re.DOTALL)
+        scripts = re.findall(r"<script>(.+?)</script>", page(built, name), re.DOTALL)
         assert len(scripts) == len(set(scripts)), "an inline script is repeated"
-        assert page(project, name).count("_static/ledger.js") == 1
-    check = [sys.executable, str(ROOT / "tools" / "links.py"), project / "_build" / "html"]
+        assert page(built, name).count("_static/ledger.js") == 1
+    check = [sys.executable, str(ROOT / "tools" / "links.py"), built / "_build" / "html"]
     assert subprocess.run(check, check=False).returncode == 0
 
 
@@ -312,13 +321,16 @@ def test_a_crafted_ledger_puts_no_script_into_a_page(project, tmp_path):
     assert active(page(project, "book/ledger").replace("&lt;", "<").replace("&gt;", ">"))
 
 
-def test_an_address_gives_sitemap_and_links_and_without_one_there_are_none(project):
+def test_an_address_gives_sitemap_and_links_and_without_one_there_are_none(
+    built, project, tmp_path
+):
+    """And another output directory is used, in which an injected cell is no staleness."""
     base, repository = "https://books.example/ranking", "https://github.com/someone/ranking"
 
-    def found():
-        html = page(project, "notebooks/01-one")
+    def found(folder):
+        html = (folder / "notebooks/01-one.html").read_text(encoding="utf-8")
         return {
-            "sitemap": (project / "_build/html/sitemap.xml").is_file(),
+            "sitemap": (folder / "sitemap.xml").is_file(),
             "canonical": f'rel="canonical" href="{base}/notebooks/01-one.html"' in html,
             "preview": f'"og:image" content="{base}/_static/page.png"' in html,
             "repository": repository in html,
@@ -327,26 +339,13 @@ def test_an_address_gives_sitemap_and_links_and_without_one_there_are_none(proje
             "address in the entry": f"url = {{{base}/notebooks/01-one.html}}" in html,
         }
 
-    config = project / "_config.yml"
-    assert build(project)[0] == 0
-    assert not any(found().values())
-    html = page(project, "notebooks/01-one")
+    assert not any(found(built / "_build" / "html").values())
+    html = page(built, "notebooks/01-one")
     assert "Version " in html and "@incollection{private-ranking-checked-01-one," in html
     assert '<meta name="description" content="' in html and "favicon.svg" in html
+    config, out = project / "_config.yml", tmp_path / "elsewhere"
     text = config.read_text().replace('baseurl: ""', f"baseurl: {base}/")
     config.write_text(text.replace('url: ""', f"url: {repository}", 1))
-    status, log = build(project)
-    assert status == 0, log
-    assert all(found().values()), found()
-    sitemap = (project / "_build/html/sitemap.xml").read_text()
-    listed = re.findall(r"<loc>(.*?)</loc>", sitemap)
-    assert f"{base}/notebooks/02-two.html" in listed and len(listed) == len(set(listed))
-    for address in listed:
-        assert (project / "_build/html" / address.removeprefix(f"{base}/")).is_file(), address
-
-
-def test_another_output_directory_is_used_and_an_injected_cell_is_not_staleness(project, tmp_path):
-    out = tmp_path / "elsewhere"
     (project / "_build").rename(out)
     executed = out / "executed" / "notebooks" / "02-two.ipynb"
     changed = json.loads(executed.read_text())
@@ -354,47 +353,52 @@ def test_another_output_directory_is_used_and_an_injected_cell_is_not_staleness(
     write_json(executed, changed)
     status, log = build(project, out)
     assert status == 0, log
+    assert all(found(out / "html").values()), found(out / "html")
+    sitemap = (out / "html/sitemap.xml").read_text()
+    listed = re.findall(r"<loc>(.*?)</loc>", sitemap)
+    assert f"{base}/notebooks/02-two.html" in listed and len(listed) == len(set(listed))
+    for address in listed:
+        assert (out / "html" / address.removeprefix(f"{base}/")).is_file(), address
     assert 'id="claim-P-GOOD"' in (out / "html/notebooks/01-one.html").read_text()
     assert "tag_injected-parameters" in (out / "html/notebooks/02-two.html").read_text()
 
 
-def test_plain_sphinx_builds_the_same_book_and_one_page_of_it(project):
+def test_plain_sphinx_builds_the_same_book_and_one_page_of_it(built):
     """The settings of Jupyter Book are all that is needed of it."""
-    source = project / "_build" / "source"
-    assert render.stage(project, [project / "_build"], source, "teacher") == []
+    source = built / "_build" / "source"
+    assert render.stage(built, [built / "_build"], source, "teacher") == []
     script = Path(sys.executable).with_name("jupyter-book")
     env = os.environ | {"PYTHONPATH": str(ROOT)}
     subprocess.run([script, "config", "sphinx", source], check=True, env=env, capture_output=True)
     command = [sys.executable, "-m", "sphinx", "-q", "-n", "-W", "-b", "html", source]
-    command.append(project / "_build" / "plain")
-    subprocess.run(command, check=True, env=env, cwd=project)
-    assert build(project)[0] == 0
+    command.append(built / "_build" / "plain")
+    subprocess.run(command, check=True, env=env, cwd=built)
     for name in ("notebooks/01-one", "book/ledger", "book/map/xsc"):
-        plain = (project / "_build" / "plain" / f"{name}.html").read_text(encoding="utf-8")
+        plain = (built / "_build" / "plain" / f"{name}.html").read_text(encoding="utf-8")
         articles = [
             re.search(r"<article.*?</article>", html, re.DOTALL)[0]
-            for html in (plain, page(project, name))
+            for html in (plain, page(built, name))
         ]
         assert articles[0] == articles[1] and "P-GOOD" in articles[0]
-    (project / "_build" / ".dpbook").touch()
-    assert render.render_page(project, project / "_build", "01-one")
-    assert 'id="claim-P-GOOD"' in page(project, "notebooks/01-one")
+    (built / "_build" / ".dpbook").touch()
+    assert render.render_page(built, built / "_build", "01-one")
+    assert 'id="claim-P-GOOD"' in page(built, "notebooks/01-one")
 
 
-@pytest.mark.parametrize(
-    "name", ["executed/notebooks/01-one.ipynb", "executed/errata.ipynb", "claims.json"]
-)
-def test_what_has_not_run_fails_the_build_unless_it_is_partial(project, name):
-    (project / "_build" / name).unlink()
+def test_what_has_not_run_fails_the_build_unless_it_is_partial(project):
+    for name in ("claims.json", "executed/errata.ipynb"):
+        (project / "_build" / name).unlink()
     status, log = build(project)
     assert status != 0
-    assert "execute" in log
+    assert "no claims.json: execute the book first" in log
+    assert "the reproducer of P-BAD has not been executed in this form" in log
     (project / "_build" / ABOUT).unlink()  # not a build of the whole book
     status, log = build(project)
-    assert "no claims.json" not in log and "reproducer" not in log
-    if name == "claims.json":
-        assert status == 0, log
-        assert "not run in this build" in page(project, "book/ledger")
+    assert status == 0, log
+    assert "not run in this build" in page(project, "book/ledger")
+    (project / "_build" / "executed/notebooks/01-one.ipynb").unlink()
+    status, log = build(project)
+    assert status != 0 and "01-one.ipynb: WARNING: has not been executed" in log
 
 
 def test_a_stale_copy_a_bad_badge_and_stderr_fail_the_build(project):
