@@ -6,6 +6,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx_proof.domain import ProofDomain
 
 from dpbook.book.sphinx import (
     access,
@@ -74,6 +75,8 @@ def allow_parallel_reading(app: Sphinx, _: Config) -> None:
     for name in SILENT:
         if extension := app.extensions.get(name):
             extension.parallel_read_safe = True
+    # It keeps its numbers elsewhere, and merges these itself.
+    ProofDomain.merge_domaindata = lambda *_: None
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
