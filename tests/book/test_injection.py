@@ -46,9 +46,9 @@ PLACES = {
     "card": lambda: report.card_html(RECORD, CLAIM, (), TEXT),
     "card that contradicts": lambda: report.card_html(RECORD, CLAIM, [TEXT]),
     "card outside": lambda: report.card_html(RECORD | {"applies": False, "why": TEXT}, CLAIM),
-    "table": lambda: prose.table(ROWS, TEXT, caption=TEXT).data,
-    "table with a format": lambda: prose.table(ROWS, "t", {"n": lambda _: TEXT}).data,
-    "slider": lambda: prose.slider(ROWS, TEXT, caption=TEXT).data,
+    "table": lambda: prose.table(ROWS, TEXT, caption=TEXT).html,
+    "table with a format": lambda: prose.table(ROWS, "t", {"n": lambda _: TEXT}).html,
+    "slider": lambda: prose.slider(ROWS, TEXT, caption=TEXT).html,
     "front page": lambda: front.summary_html({TEXT: CLAIM}, TEXT, TEXT),
     "editor": lambda: panel.try_html(TEXT, [TEXT, "</textarea>" + TEXT], TEXT),
 }

@@ -398,7 +398,7 @@ def test_what_has_not_run_fails_the_build_unless_it_is_partial(project):
     assert "not run in this build" in page(project, "book/ledger")
     (project / "_build" / "executed/notebooks/01-one.ipynb").unlink()
     status, log = build(project)
-    assert status != 0 and "01-one.ipynb: WARNING: has not been executed" in log
+    assert status != 0 and "01-one.ipynb: ERROR: has not been executed" in log
 
 
 def test_a_stale_copy_a_bad_badge_and_stderr_fail_the_build(project):
