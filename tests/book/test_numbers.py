@@ -56,6 +56,7 @@ def test_what_a_reader_is_told_is_gathered(tmp_path):
         ({"found": record(part={"slack": 1e-12})}, "test A-1"),
         ({"found": record(part={"stated": 3})}, "test A-1"),
         ({"found": record(part={"error": 1e-6})}, "test A-1"),
+        ({"found": record(part={"entries": 9})}, "test A-1"),
         ({"found": record(part={"what": "gain"})}, "test A-1"),
         ({"found": record(report={"loss": 0.250001, "runs": [MEAN]})}, "reports A-1 loss"),
         ({"found": record(report={"loss": 0.25, "runs": [MEAN | {"mean": 0.2506}]})}, "runs.mean"),

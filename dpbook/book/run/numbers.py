@@ -3,7 +3,7 @@
 A file for each page, at the page's own parameters, with a line for
 
 * ``claim ID``: how the claim came out;
-* ``test ID``: how it was tested: name, sign, slack, stated error and limit of each part;
+* ``test ID``: how it was tested: of each part name, sign, limit, entries, slack, stated error;
 * ``reports ID NAME``: a number that others may quote;
 * ``says NAME``: a number of a sentence;
 * ``draws CELL SERIES``: what a figure draws, or a column of a table.
@@ -85,6 +85,8 @@ def _tested(part: Mapping[str, Any]) -> str:
     words = f"{part['what']} {part['sign']}"
     if "stated" in part:
         words += f" {float(part['stated']):.3g}"
+    if part.get("entries", 1) > 1:
+        words += f", {part['entries']} entries"
     if part.get("slack"):
         words += f", slack {part['slack']:.3g}"
     if part.get("error"):
