@@ -96,7 +96,7 @@ class Situation:
             return rng.multivariate_hypergeometric(table.ravel(), few * m).reshape(n, n)
         first, second = np.triu_indices(n, 1)
         lots = questions(m, first.size, few, "random", rng)
-        asked = np.bincount(lots.ravel(), minlength=first.size)
+        asked = np.bincount(lots.ravel().astype(np.intp), minlength=first.size)
         ahead = rng.hypergeometric(table[first, second], table[second, first], asked)
         drawn = np.zeros_like(table)
         drawn[first, second], drawn[second, first] = ahead, asked - ahead
