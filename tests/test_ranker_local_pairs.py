@@ -128,22 +128,6 @@ def test_fractions_against_their_moments(name: str, epsilon: float) -> None:
     assert np.abs(draws.mean(axis=0) - share).max() < SD * math.sqrt(1.2 * exact / runs)
 
 
-@pytest.mark.parametrize("name", ["two of three", "laplace", "hypercube, odd"])
-def test_items_may_be_renamed(name: str) -> None:
-    """The ranking that everybody holds decides the distribution of the output up to the names."""
-    ranker = CASES[name][0].at_loss(3.0)
-    n = ranker.unit.n_items
-    new, table, runs = np.array([2, 0, 1, 3][:n]), np.arange(n), 3000
-    found = []
-    for ranks in (table, table[new]):  # item k is called what new[k] was
-        got = ranker.sample(np.tile(ranks, (5, 1)), runs, rng=rng(int(ranks[0])))
-        back = got if ranks is table else got[:, np.argsort(new)]
-        found.append(np.unique(back @ n ** np.arange(n), return_counts=True))
-    codes = np.union1d(found[0][0], found[1][0])
-    rows = [[dict(zip(*f, strict=True)).get(c, 0) for c in codes] for f in found]
-    assert stats.chi2_contingency(np.array(rows) + 0.5).pvalue > TINY
-
-
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("k", [1, 2, 5, 6])
 def test_everybody_answers_k_different_pairs(design: str, k: int) -> None:

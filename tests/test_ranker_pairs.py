@@ -61,19 +61,6 @@ def test_printed_and_described_scales():
     assert NoisyPairs.described(0.5, unit).scale == pytest.approx(3 * math.log(4) / 0.5)
 
 
-@pytest.mark.parametrize("delta", [0.0, 0.01])
-def test_a_release_is_the_lead_plus_the_noise(delta):
-    ranker = NoisyPairs.private(1.0, NINE, delta=delta)
-    noise = ranker.noise((2, 50_000), rng=np.random.default_rng(0))
-    margins = ranker.release(CYCLE, noise)
-    assert margins.shape == (2, 50_000, 3, 3) and (margins == -np.swapaxes(margins, -1, -2)).all()
-    off = (margins - (CYCLE - CYCLE.T))[..., *np.triu_indices(3, 1)]
-    assert np.allclose(off, ranker.scale * noise)
-    assert np.abs(np.corrcoef(off.reshape(-1, 3).T)[np.triu_indices(3, 1)]).max() < 0.02
-    clipped = replace(ranker, clip=True).release(CYCLE, noise)
-    assert np.allclose(clipped, np.clip(margins, -9, 9))
-
-
 @pytest.mark.parametrize("clip", [True, False])
 @pytest.mark.parametrize("epsilon", [0.5, 6.0])
 def test_law_of_the_noisy_kemeny_ranking(clip, epsilon):
@@ -321,15 +308,6 @@ def test_releases_of_two_items_follow_their_exact_distribution(delta):
         p = law_two_items(2 * first - 5, epsilon, delta)
         # Five standard deviations: a false alarm once in two million runs.
         assert abs((found[:, 0] == 0).mean() - p) < 5 * np.sqrt(p * (1 - p) / runs)
-
-
-def test_a_release_is_the_counts_plus_the_noise():
-    positions, rng = np.array([[0, 1, 2], [2, 1, 0]]), np.random.default_rng(0)
-    one = PrivateFootrule.private(1.0, WholeRanking(3, users=2))
-    noise = one.noise(4, rng=rng)
-    assert noise.shape == (4, 3, 2)
-    released = one.release(positions, noise)
-    assert released == pytest.approx(reached_by_hand(positions) + 4 * noise)
 
 
 def test_costs_and_weights():
