@@ -2,7 +2,7 @@
 
 CODE := dpbook tests notebooks noxfile.py $(wildcard tools benchmarks)
 
-.PHONY: lint proofs check-numbers check-pages live-check mutants grid surroundings matrix bench libraries certificate release-files
+.PHONY: lint proofs check-numbers check-pages live-check mutants grid surroundings matrix bench libraries release-files
 
 lint: $(VENV)/.dev  ## style of code and notebooks, types, imports
 	$(BIN)/ruff check $(CODE)
@@ -55,14 +55,9 @@ _build/libraries/.made: benchmarks/libraries.lock
 libraries: _build/libraries/.made  ## what OpenDP, diffprivlib and dp-accounting say, for page 42
 	_build/libraries/bin/python -m benchmarks.libraries
 
-certificate: book  ## what this build found, where and when, to publish with it
-	$(BIN)/dpbook certificate
-
-release-files: book  ## the files of a version: package, notebooks, claims, proofs, certificate, PDF if made
+release-files: book  ## the files of a version: package, notebooks, claims, proofs, PDF if made
 	rm -rf _build/release
 	mkdir -p _build/release
-	$(BIN)/dpbook certificate
-	cp _build/html/downloads/*.zip _build/claims.json _build/certificate.json _build/release
+	cp _build/html/downloads/*.zip _build/claims.json _build/release
 	if test -d _build/pdf; then cp _build/pdf/*.pdf _build/release; fi
-	$(BIN)/python tools/crate.py _build/release
 	ls -l _build/release

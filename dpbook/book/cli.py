@@ -9,7 +9,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -137,9 +137,6 @@ def _parser() -> argparse.ArgumentParser:
     add("other", type=Path, metavar="OTHER", help="a claims.json of another build")
     words = "compare with this one (default: _build/claims.json of the book)"
     add("here", type=Path, nargs="?", metavar="claims.json", help=words)
-    command(_certificate, "--output")
-    add = command(_slides, "--output")
-    add("notebook", nargs="*", metavar="PAGE", help="pages, named as for run (default: all)")
     command(_errata)
     add = command(_numbers, "--output")
     words = "keep what this page found, and no other; may be repeated"
@@ -287,29 +284,4 @@ def _errata(given: argparse.Namespace, root: Path) -> int:
     """list the errata"""
     ledger = load_ledger(root / "book" / "claims.yml")
     print(*(f"{c.id}: {c.heading}" for c in ledger.values() if c.is_erratum), sep="\n")
-    return 0
-
-
-def _certificate(given: argparse.Namespace, root: Path) -> int:
-    """record what ran, where, and the outcome of every claim"""
-    from dpbook.book.run.build import write_certificate
-
-    path, says = write_certificate(root, _out(given, root))
-    lines = {key: value for key, value in says.items() if not isinstance(value, Mapping | list)}
-    lines = says["book"] | says["machine"] | lines | {"the certificate": path}
-    wrong = says["contradictions"]
-    print(*wrong, *(f"{name}: {value}" for name, value in lines.items()), sep="\n")
-    print(f"claims: {len(says['claims'])}, contradictions: {len(wrong)}")
-    return int(bool(wrong))
-
-
-def _slides(given: argparse.Namespace, root: Path) -> int:
-    """write slides, one file for each page of the built book"""
-    from dpbook.book.sphinx.slides import write_slides
-
-    pages = [find_page(root, name) for name in given.notebook] or find_pages(root)
-    decks = _out(given, root, "slides")
-    for page in pages:
-        path = decks / f"{page.name}.html"
-        print(f"{path}: {write_slides(root / '_build' / 'html', page.name, path)} slides")
     return 0

@@ -72,7 +72,7 @@ def test_refused_before_anything_runs(tiny_book, monkeypatch, capsys, command, c
     "words",
     [
         *(f"build --jobs {jobs}" for jobs in ("0", "-1", "two", "1.5")),
-        *(f"{one} --output=" for one in ("build", "run 1", "numbers", "slides", "serve", "live")),
+        *(f"{one} --output=" for one in ("build", "run 1", "numbers", "serve", "live")),
         *("list -p epsilon 1", "build --edition pupil", "live --edition pupil"),
     ],
 )

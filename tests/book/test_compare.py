@@ -1,6 +1,5 @@
-"""What moved between two claims.json, the certificate of a build, and how a page is cited."""
+"""What moved between two claims.json, and how a page is cited."""
 
-import hashlib
 import json
 import re
 import subprocess
@@ -14,8 +13,8 @@ import dpbook
 from dpbook.book.cli import main
 from dpbook.book.files import about, commit, note, write_whole
 from dpbook.book.pages import PageError
-from dpbook.book.run import build, compare
-from dpbook.book.run.keys import digest, html_key
+from dpbook.book.run import compare
+from dpbook.book.run.keys import html_key
 from dpbook.book.sphinx import publishing
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -114,42 +113,6 @@ def built(tiny_book):
     note(out, "smoke", "passed")
     write_whole(out / "html.key", html_key(tiny_book, out))
     return tiny_book
-
-
-def test_a_certificate_says_what_ran_where_and_how_it_came_out(built, capsys):
-    claims, copy_of_two = (
-        built / "_build" / name for name in ("claims.json", "executed/notebooks/02-two.ipynb")
-    )
-    assert main(["certificate"], built) == 0
-    says = json.loads((built / "_build" / build.CERTIFICATE).read_text())
-    assert says["claims_sha256"] == hashlib.sha256(claims.read_bytes()).hexdigest()
-    came_out = {"printed": True, "repaired": None, "twins_caught": True}
-    assert says["claims"]["A-1"] == {"verdict": "holds", "evidence": "exact"} | came_out
-    assert says["book"] == {"version": dpbook.__version__, "profile": "smoke"}
-    assert says["environment"] == {"numpy": "0.9"}, "where the pages ran, not where this is asked"
-    assert says["machine"]["python"] == "CPython 3.0.1" and not says["contradictions"]
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", says["date"])
-    assert "claims: 1, contradictions: 0" in capsys.readouterr().out
-    assert says["proofs"] == "not run"
-    ran = {"version": "Rocq 9.1", "theorems": ["A.a"], "seconds": 3, "digest": digest(built, ())}
-    write_whole(built / "_build/rocq/proofs.json", json.dumps(ran))
-    assert build.theorems(built) == "Rocq 9.1 checked 1 theorems in 3 s"
-    write_whole(built / "proofs/A.v", "Definition other := 1.")
-    assert build.theorems(built) == "not run", "on the proofs as they are now"
-    (built / "proofs/A.v").unlink()
-    good = copy_of_two.read_text()
-    for path, text, status, words in (
-        (claims, json.dumps([record(holds=False)]), 1, "contradictions: 1"),
-        (copy_of_two, good.replace("0.9", "0.8"), 2, "do not say one environment that they ran in"),
-        (copy_of_two, "{}", 2, "do not say one environment that they ran in"),
-    ):
-        write_whole(path, text)
-        write_whole(built / "_build/html.key", html_key(built, built / "_build"))
-        assert main(["certificate"], built) == status
-        assert words in "".join(capsys.readouterr())
-    (built / "book/claims.yml").write_text("[]\n")
-    assert main(["certificate"], built) == 2
-    assert "is older than its sources: `make book` first" in capsys.readouterr().err
 
 
 def test_compare_ends_with_one_if_something_moved(built, capsys, tmp_path):

@@ -13,10 +13,7 @@ Everything of one build lies under one output directory::
 
 from __future__ import annotations
 
-import datetime
 import json
-import os
-import platform
 import shlex
 import shutil
 import sys
@@ -27,7 +24,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from dpbook.book.files import about, note, read_json, sha256_of, sole_build, write_whole
+from dpbook.book.files import note, read_json, sole_build, write_whole
 from dpbook.book.ledger.claims import load_ledger
 from dpbook.book.pages import (
     Page,
@@ -39,15 +36,11 @@ from dpbook.book.pages import (
     validate,
 )
 from dpbook.book.run import errata, numbers
-from dpbook.book.run.collect import collect, ledger_problems
-from dpbook.book.run.compare import load
+from dpbook.book.run.collect import collect
 from dpbook.book.run.editions import ALL, EDITIONS, place
 from dpbook.book.run.keys import (
-    digest,
-    environment_of,
     html_key,
     page_keys,
-    refuse_stale,
     stamp_of,
     stored_key,
 )
@@ -55,7 +48,6 @@ from dpbook.book.run.render import complaints, render, render_page
 from dpbook.book.run.runner import Job, Outcome, run_pages
 
 TIMES = "seconds.json"
-CERTIFICATE = "certificate.json"
 
 
 def plan(
@@ -238,46 +230,3 @@ def folder_name(given: Mapping[str, Any]) -> str:
     told = ",".join(f"{key}={value}" for key, value in sorted(given.items())) or "published"
     name = quote(told, safe=",=+")
     return name if len(name) <= 200 else f"{name[:180]}-{sha256(name.encode()).hexdigest()[:16]}"
-
-
-def write_certificate(root: Path, out: Path) -> tuple[Path, dict[str, Any]]:
-    """Certify a build, beside it: what ran, where, when, and how every claim came out.
-
-    A `PageError` if there is no book in `out` of the sources in `root`, or its pages do not say
-    where they ran.
-    """
-    claims, path = out / "claims.json", out / CERTIFICATE
-    refuse_stale(root, out)
-    records, ledger = load(claims), load_ledger(root / "book" / "claims.yml")
-    environment = environment_of(out)
-    machine = {"system": platform.system(), "machine": platform.machine(), "cores": os.cpu_count()}
-    says = {
-        "book": about(root, out),
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "machine": machine | {"python": environment.pop("python")},
-        "environment": environment,
-        "proofs": theorems(root),
-        "pins_sha256": sha256_of(root / "requirements.txt"),
-        "claims_sha256": sha256_of(claims),
-        "contradictions": sorted(ledger_problems(ledger, records, None)),
-        "claims": {
-            record["id"]: {
-                "verdict": record["verdict"],
-                "evidence": record["evidence"],
-                "printed": record["holds"] if record["applies"] else None,
-                "repaired": record["repaired"],
-                "twins_caught": record["control"],
-            }
-            for record in records
-        },
-    }
-    write_whole(path, json.dumps(says, indent=1, ensure_ascii=False) + "\n")
-    return path, says
-
-
-def theorems(root: Path) -> str:
-    """What ``make proofs`` said of the proofs as they are now."""
-    ran = read_json(root / "_build" / "rocq" / "proofs.json") or {}
-    if ran.get("digest") != digest(root, (root / "proofs").glob("*.v")):
-        return "not run"
-    return f"{ran['version']} checked {len(ran['theorems'])} theorems in {ran['seconds']} s"

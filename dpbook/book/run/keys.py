@@ -112,15 +112,6 @@ def _installed(path: tuple[str, ...]) -> dict[str, str]:
     return {_plain(one.name): one.version for one in found}
 
 
-def environment_of(out: Path) -> dict[str, str]:
-    """What the pages of a build ran with, as their copies say; else, or if not one, `PageError`."""
-    copies = sorted((out / "executed").rglob("*.ipynb"))
-    found = [stamp_of(path).get("environment") for path in copies]
-    if not found or not found[0] or any(one != found[0] for one in found):
-        raise PageError(f"the pages in {out} do not say one environment that they ran in")
-    return dict(found[0])
-
-
 def stamp_of(executed: Path) -> dict[str, Any]:
     """What the runner wrote into an executed copy; empty if there is none."""
     with contextlib.suppress(KeyError, TypeError, ValueError):
