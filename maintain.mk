@@ -2,7 +2,7 @@
 
 CODE := dpbook tests notebooks noxfile.py $(wildcard tools benchmarks)
 
-.PHONY: lint proofs check-numbers check-pages live-check mutants grid surroundings matrix bench libraries release-files
+.PHONY: lint proofs check-numbers check-pages live-check mutants surroundings matrix bench libraries release-files
 
 lint: $(VENV)/.dev  ## style of code and notebooks, types, imports
 	$(BIN)/ruff check $(CODE)
@@ -27,9 +27,6 @@ live-check: $(VENV)/.dev  ## every claim a second time, in a browser, against th
 
 mutants: $(VENV)/.dev  ## would the checks notice? seeded defects (an hour)
 	$(BIN)/python tools/mutants.py --summary book/trust/mutants.json $(ARGS)
-
-grid: $(VENV)/.dev  ## every page at the ends of its parameters and at 20 seeds (hours; resumes)
-	$(BIN)/python tools/grid.py $(ARGS)
 
 surroundings: $(VENV)/.made  ## the smoke book as other processors compute it: the same numbers?
 	$(BIN)/python tools/surroundings.py $(ARGS)

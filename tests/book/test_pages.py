@@ -210,3 +210,19 @@ def test_the_paper_profile_is_as_large_as_the_papers():
             assert value >= known.default, (name, key)
             few = (name, key) == ("23-kemeny-and-kwiksort", "users")  # an odd few, for ties
             assert few or 5 * value >= largest, (name, key)
+
+
+@pytest.mark.parametrize(
+    ("default", "allowed", "found"),
+    [
+        (1, "[0, 5]", [0, 5]),
+        (0.5, "(0, 1]", [1e-6, 1.0]),
+        (0.5, "[0, 2)", [0.0, 2 - 2e-6]),
+        (3, "{3, 4, 5}", [3, 5]),
+        ("b", '{"b", "a", "c"}', ["a", "b", "c"]),
+        ([1.0], "each in [0.1, 8]", [[0.1], [8.0]]),
+    ],
+)
+def test_the_ends_of_a_range(default, allowed, found):
+    ends = Parameter("x", default, "m", "-", allowed).ends
+    assert ends == (found if allowed[0] in "{e" else pytest.approx(found))

@@ -39,9 +39,8 @@ from dpbook.book.run.collect import ledger_problems, records_in
 from dpbook.book.run.keys import page_keys
 from dpbook.book.run.runner import Job, Outcome, progress_line, run_pages
 
-# seconds, error (None if there is none), records, what `look` adds
+# seconds, error (None if there is none), records
 Result = dict[str, Any]
-Look = Callable[[Path], dict[str, Any]]
 _NOTHING: Result = {"seconds": 0.0, "records": []}
 _SHOWN = ("verdict", "evidence", "applies", "holds", "repaired", "control")
 
@@ -113,11 +112,9 @@ def sweep(
     jobs: int,
     timeout: float,
     scheduler: str | None = None,
-    look: Look = lambda executed: {},
-) -> int:
+    look: ) -> int:
     """Run what is not there yet, write ``claims.json`` and ``claims.csv``; the exit status.
 
-    What `look` finds in an executed page is kept with its result; it looks on this machine only.
     """
     tasks = plan(root, grid)
     with sole_build(root, out):
@@ -139,8 +136,7 @@ def sweep(
             by_key, folder = {task.key: task for task in todo}, out / "executed"
 
             def done(outcome: Outcome) -> None:
-                found = {} if outcome.error else look(outcome.job.target)
-                keep(by_key[outcome.job.key], _result(outcome) | found)
+                keep(by_key[outcome.job.key], _result(outcome))
                 outcome.job.target.unlink(missing_ok=True)
 
             each = [task.job(folder) for task in todo]
