@@ -25,7 +25,7 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,10 +112,8 @@ def sweep(
     jobs: int,
     timeout: float,
     scheduler: str | None = None,
-    look: ) -> int:
-    """Run what is not there yet, write ``claims.json`` and ``claims.csv``; the exit status.
-
-    """
+) -> int:
+    """Run what is not there yet, write ``claims.json`` and ``claims.csv``; the exit status."""
     tasks = plan(root, grid)
     with sole_build(root, out):
         kept = {task.key: result for task in tasks if (result := kept_result(task, out))}
