@@ -61,7 +61,8 @@ def environment(name: str, folder: Path) -> dict[str, str] | None:
 
 def build(out: Path, extra: dict[str, str]) -> None:
     """The smoke book, in its folder."""
-    command = [sys.executable, "-m", "dpbook", "build", "--profile", "smoke", "--output", str(out)]
+    command = [sys.executable, "-m", "dpbook", "build", "--no-html"]
+    command += ["--profile", "smoke", "--output", str(out)]
     done = subprocess.run(command, cwd=ROOT, env=os.environ | extra, check=False)
     if done.returncode:
         raise SystemExit(f"{out.name}: the smoke book was not built, or contradicts a claim: above")

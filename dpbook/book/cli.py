@@ -115,6 +115,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--edition", **every)
     words = "run and render these pages alone, and nothing else"
     add("--only", action="append", default=[], metavar="GLOB", help=words)
+    add("--no-html", action="store_false", dest="shown", help="run the pages, check their claims")
     add = command(_run, *common)
     add("pages", nargs="+", metavar="PAGE", help="04-noisy-counts, 4, 04, or a part of a name")
     add("--no-html", action="store_false", dest="shown", help="run the page without rendering it")
@@ -163,11 +164,12 @@ def _build(given: argparse.Namespace, root: Path) -> int:
 
     if given.only:
         pages = [page.name for page in select(find_pages(root), given.only)]
-        return _run(argparse.Namespace(**vars(given) | {"pages": pages, "shown": True}), root)
+        return _run(argparse.Namespace(**vars(given) | {"pages": pages}), root)
     out = _out(given, root)
     jobs = build.plan(root, out, profile=given.profile, overrides=given.overrides)
     profile = given.profile + ", with parameters of the reader" * bool(given.overrides)
     how = {"workers": given.jobs, "timeout": given.timeout, "edition": given.edition}
+    how["shown"] = given.shown
     return build.build_book(root, out, jobs, profile=profile, **how)
 
 

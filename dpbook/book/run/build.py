@@ -96,6 +96,7 @@ def build_book(
     timeout: float,
     profile: str = "default",
     edition: str = EDITIONS[0],
+    shown: bool = True,
 ) -> int:
     """Execute the stale pages, check the claims, render an edition or all; return the status.
 
@@ -103,11 +104,12 @@ def build_book(
     in the book, and the status is 1; numbers that moved are told, and have no other consequence.
     """
     editions = EDITIONS if edition == ALL else (edition,)
+    editions = editions if shown else ()
     codes = errata.snippets(load_ledger(root / "book" / "claims.yml").values())
     jobs = [*jobs, *([errata.job(codes, root, out)] if codes else [])]
     with sole_build(root, out):
         if execute_stale(jobs, root, out, workers, timeout):
-            index = place(out, editions[0]) / "html" / "index.html"
+            index = out / "html" / "index.html"
             before = f"The previous book is unchanged: {index}"
             print(before if index.is_file() else "No book was built.", file=sys.stderr)
             return 1
