@@ -103,8 +103,9 @@ def build_book(
     Only a page that did not run keeps the HTML as it was.  What contradicts the ledger is marked
     in the book, and the status is 1; numbers that moved are told, and have no other consequence.
     """
-    editions = EDITIONS if edition == ALL else (edition,)
-    editions = editions if shown else ()
+    editions: tuple[str, ...] = EDITIONS if edition == ALL else (edition,)
+    if not shown:
+        editions = ()
     codes = errata.snippets(load_ledger(root / "book" / "claims.yml").values())
     jobs = [*jobs, *([errata.job(codes, root, out)] if codes else [])]
     with sole_build(root, out):
