@@ -1,9 +1,7 @@
 """The benchmark harness: its own arithmetic and its judgements; no times are measured here."""
 
 import dataclasses
-import json
 import tomllib
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -37,70 +35,6 @@ def judge(errors=(0.0, 0.0), **changes):
 )
 def test_a_case_passes_when_ratio_accuracy_and_memory_all_do(errors, changes, passed):
     assert judge(errors, **changes)["passed"] is passed
-
-
-def test_the_ratio_is_the_median_over_the_rounds_and_a_line_says_what_was_measured():
-    assert [judge()[key] for key in ("ours_s", "peer_s", "ratio")] == [2.0, 30.0, 20.0]
-    text = harness.line(judge((1e-9, 2e-10)))
-    words = "pass  case |ours  2000.0|peer  30000.0|ratio   20.0 (target 20)|1e-09, 2e-10"
-    assert all(one in text for one in words.split("|"))
-    assert "memory" not in text and "processor" not in text
-    assert harness.line(judge(target=99.0)).startswith("MISS")
-    assert "memory 50 MB (at most 49)" in harness.line(judge(limit_mb=49.0))
-    assert harness.line(judge(repeats=(0, 0))).endswith("; processor time 1.50 s")
-
-
-@pytest.mark.parametrize("number", [1, 3])
-def test_a_process_takes_turns_with_the_peer_or_meets_a_limit(monkeypatch, number):
-    commands, peer = [], aggregation.TASKS[number].peer
-    results = {"ours": np.array([[5.0, 5.0]]), "corankco": np.array([[5.0, 6.0]])}
-
-    def process(command):
-        commands.append(command[5])
-        seconds = 0.25 if command[5] == "ours" else 30.0
-        return {"seconds": seconds, "peak_mb": 1.0, "cpu_s": 0.1}, results[command[5]]
-
-    monkeypatch.setattr(harness, "run", process)
-    task = dataclasses.replace(aggregation.TASKS[number], rounds=2)
-    row = harness.measure(task, "aggregation", number)
-    assert commands == [who for who in ("ours", peer) if who in results] * 2
-    assert row["ratio"] == (4.0 if number == 3 else 120.0)
-    assert (row["passed"], row["accuracy_peer"]) == (number == 3, float(number == 1))
-
-
-def test_a_task_in_a_process_of_its_own_counts_each_entry(tmp_path, monkeypatch, capsys):
-    task = dataclasses.replace(fit.TASKS[0], data=partial(fit.draw, "counts", 40, 5))
-    monkeypatch.setattr(fit, "TASKS", [task])
-    (tmp_path / "data").write_bytes(harness.pickle.dumps(task.data()))
-    harness.main("fit", "0", "ours", "2", str(tmp_path))
-    process, theta = json.loads(capsys.readouterr().out), np.load(tmp_path / "result.npy")
-    assert theta.shape == (5, 40) and 0 < process["seconds"] < 1 and process["peak_mb"] > 10
-    one, other = task.errors(task.data(), theta, theta * np.nan)
-    assert one <= fit.ACCURACY and not other <= fit.ACCURACY
-
-
-def test_only_the_named_rows_are_measured_anew(monkeypatch, tmp_path):
-    output = tmp_path / "bench.json"
-    tasks = [task for module in run.MODULES.values() for task in module.TASKS]
-    names = [(task.name, task.peer) for task in tasks]
-    assert len(set(names)) == len(names)
-    old = [{**judge(), "case": name, "peer": peer} for name, peer in names]
-    output.write_text(json.dumps(old), encoding="utf-8")
-    monkeypatch.setattr(run, "machine", lambda: "")
-    monkeypatch.setattr(run, "measure", lambda *_: judge(target=99.0, name="new"))
-    monkeypatch.setattr("sys.argv", ["run", "--output", str(output), "--only", "n = 7"])
-    assert run.main() == 1  # the new row missed its target
-    rows = [row["case"] for row in json.loads(output.read_text(encoding="utf-8"))]
-    assert {name for name, _ in names} - {*rows} == {"optimal mechanism, n = 7, k = 3"}
-
-
-def test_work_on_all_cores_is_compared_by_processor_time_and_the_memory_of_the_peer():
-    ours = {"seconds": 1.0, "cpu_s": 6.0, "peak_mb": 400.0}
-    task = dataclasses.replace(TASK, by="cpu_s", target=5 / 6, share=0.5)
-    for seconds, peak, passed in ((5.0, 800.0, True), (4.9, 800.0, False), (5.0, 799.0, False)):
-        peer = {"seconds": 9.0, "cpu_s": seconds, "peak_mb": peak}
-        row = harness.judge(task, [ours], [peer], [(0.0, 0.0)])
-        assert row["passed"] is passed and row["ratio"] == seconds / 6
 
 
 @pytest.mark.parametrize("who", ["ours", "plain", "polars", "duckdb"])
