@@ -85,7 +85,7 @@ def order_constant(
             return 1e9
         terms = a * np.arange(most + 1) - np.append(0, np.cumsum(cost))
         terms[-1] -= np.log(-np.expm1(a - cost[-1]))
-        return float(logsumexp(terms) / a)
+        return float(np.logaddexp(terms[0], logsumexp(terms[1:])) / a)  # near 0, too
 
     best_s = np.log(q[0] / (1 - q[0])) / 2  # for neighbours alone
     grid = product(np.geomspace(1e-4, 3, 12), best_s * np.array([0.9, 1.3, 2, 4]))

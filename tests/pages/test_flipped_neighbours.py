@@ -67,6 +67,7 @@ def test_far_items_cost_the_same_at_every_distance():
     least = min(-log(1 - exp(a) * z) / a for a in np.linspace(0.01, -log(z) - 0.01, 9999))
     for options in ({}, {"most": 3}, {"known": True}):
         assert order_constant(60.0, people, epsilon, **options) == pytest.approx(least, rel=1e-6)
+    assert 0 < order_constant(1.0, 2500, 1.0) < 1e-20, "no sum with 1, which would swallow it"
 
 
 @pytest.mark.parametrize(("spacing", "people"), [(0.5, 1), (1.0, 3)])
