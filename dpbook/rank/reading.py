@@ -125,7 +125,8 @@ def look(
     else:
         placed = (data >= 0) & (data < data.max(axis=1, keepdims=True))
         named = (person[:, None] * n + np.arange(n))[placed]
-    return Look(answers, found, np.bincount(np.unique(named) % n, minlength=n), alike)
+    items = (np.unique(named) % n).astype(np.intp)  # as bincount wants it on 32 bits
+    return Look(answers, found, np.bincount(items, minlength=n), alike)
 
 
 def from_frame(frame: Any, **how: Any) -> Answers:
