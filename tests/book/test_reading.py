@@ -78,9 +78,11 @@ def test_the_finding_counts_every_distinct_statement_once():
     claims = [c for c in load_ledger("book/claims.yml").values() if c.paper in FIVE]
     told = front.finding(claims)
     numbers = [int(word) for word in re.findall(r"\d+", told)]
-    total, hold, rates, _, definitions, empty, mistakes, *worse = numbers
+    total, hold, rates, _, definitions, empty, mistakes, broken, badges, *worse = numbers
+    worse.insert(0, broken)
     assert total == sum(c.same_as is None for c in claims)
     assert mistakes == sum(worse[:3])
+    assert badges == sum(c.breaks_privacy for c in claims if c.same_as is None) >= broken
     assert total == hold + rates + definitions + empty + mistakes + sum(worse[3:])
     assert front.finding(claims[1:]) != told
     again = dataclasses.replace(claims[0], same_as=claims[1].id)
