@@ -18,7 +18,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from dpbook.book.files import write_whole
 from dpbook.book.ledger import words as report
 from dpbook.book.ledger.check import record_problems
-from dpbook.book.ledger.claims import FIVE, SINCE, Claim
+from dpbook.book.ledger.claims import FIVE, PAPERS, SINCE, Claim
 from dpbook.book.ledger.supports import listed
 from dpbook.book.live.browser import sentence
 from dpbook.book.pages import outputs
@@ -185,8 +185,10 @@ def _counts(claims: Iterable[Claim]) -> dict[str, Any]:
     carried = sum(claim.consequence_of in {other.id for other in wrong} for claim in wrong)
     apart = [f"{count[state]} {words}" for state, words in _APART.items() if count[state]]
     return {
+        "papers": PAPERS,
         "distinct": len(distinct),
         "mistakes": len(mistakes),
+        "unkept": sum(claim.breaks_privacy for claim in distinct),
         "rebuilt": rebuilt,
         "carried": carried,
         "after": len(wrong) - len(mistakes) - carried,
