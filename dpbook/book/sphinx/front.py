@@ -188,7 +188,6 @@ def _counts(claims: Iterable[Claim]) -> dict[str, Any]:
         "papers": PAPERS,
         "distinct": len(distinct),
         "mistakes": len(mistakes),
-        "unkept": sum(claim.breaks_privacy for claim in distinct),
         "rebuilt": rebuilt,
         "carried": carried,
         "after": len(wrong) - len(mistakes) - carried,
