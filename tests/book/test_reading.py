@@ -108,18 +108,17 @@ def test_the_finding_counts_the_five_papers_and_tells_of_others_apart():
         assert f'<th scope="row">{paper}' not in both, "bars are for the five"
 
 
-@pytest.mark.parametrize("place", ["README.md", "CITATION.cff", "_config.yml", "book/index.md"])
-def test_the_papers_are_counted_alike(place):
+def test_the_papers_are_counted_alike():
     other = re.compile(r"(?:two|three|four|six)\s+papers")
-    found = other.findall(Path(place).read_text(encoding="utf-8"))
-    assert not found, f"{place} speaks of {found}: say {PAPERS!r}"
+    for place in ("README.md", "CITATION.cff", "_config.yml", "book/index.md"):
+        found = other.findall(Path(place).read_text(encoding="utf-8"))
+        assert not found, f"{place} speaks of {found}: say {PAPERS!r}"
     assert other.search("of four\npapers")
 
 
 def test_the_readme_opens_with_the_same_finding():
     claims = [c for c in load_ledger("book/claims.yml").values() if c.paper in FIVE]
-    with open("README.md", encoding="utf-8") as readme:
-        words = readme.read()
+    words = Path("README.md").read_text(encoding="utf-8")
     assert front.finding(claims) in words
     assert front.finding(claims[1:]) not in words
 
