@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from dpbook.book.files import ABOUT
-from dpbook.book.ledger.claims import FIVE, SINCE, Claim, load_ledger
+from dpbook.book.ledger.claims import FIVE, PAPERS, SINCE, Claim, load_ledger
 from dpbook.book.pages import ParameterError, refuse_out_of_range
 from dpbook.book.reading import SECONDS, WORDS_PER_MINUTE, counts, details, minutes
 from dpbook.book.sphinx import downloads, front, nodes
@@ -110,10 +110,17 @@ def test_the_finding_counts_the_five_papers_and_tells_of_others_apart():
         assert f'<th scope="row">{paper}' not in both, "bars are for the five"
 
 
+def test_the_papers_are_counted_alike():
+    other = re.compile(r"(?:two|three|four|six)\s+papers")
+    for place in ("README.md", "CITATION.cff", "_config.yml", "book/index.md"):
+        found = other.findall(Path(place).read_text(encoding="utf-8"))
+        assert not found, f"{place} speaks of {found}: say {PAPERS!r}"
+    assert other.search("of four\npapers")
+
+
 def test_the_readme_opens_with_the_same_finding():
     claims = [c for c in load_ledger("book/claims.yml").values() if c.paper in FIVE]
-    with open("README.md", encoding="utf-8") as readme:
-        words = readme.read()
+    words = Path("README.md").read_text(encoding="utf-8")
     assert front.finding(claims) in words
     assert front.finding(claims[1:]) not in words
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: The papers that the book judges whole; results of its own stand under BOOK.
 FIVE = ("CCW25", "CCW23", "XSC", "AGKM", "YLL")
+#: How every sentence counts them.
+PAPERS = "five papers, two of them versions of one"
 #: Where the claims of all other papers are shown; their keys stand in ``book/references.bib``.
 SINCE = "Since the five papers"
 #: The verdicts under which the printed statement is expected to fail its check.

@@ -18,7 +18,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from dpbook.book.files import write_whole
 from dpbook.book.ledger import words as report
 from dpbook.book.ledger.check import record_problems
-from dpbook.book.ledger.claims import FIVE, SINCE, Claim
+from dpbook.book.ledger.claims import FIVE, PAPERS, SINCE, Claim
 from dpbook.book.ledger.supports import listed
 from dpbook.book.live.browser import sentence
 from dpbook.book.pages import outputs
@@ -187,6 +187,7 @@ def _counts(claims: Iterable[Claim]) -> dict[str, Any]:
     worst = Counter(str(claim.severity) for claim in mistakes)
     marked = sum(claim.breaks_privacy for claim in distinct)
     return {
+        "papers": PAPERS,
         "distinct": len(distinct),
         "broken": f"{worst['privacy']} break a promised privacy guarantee ({marked} badges say so, "
         "with those of statements that depend on them)",
