@@ -184,20 +184,17 @@ def _counts(claims: Iterable[Claim]) -> dict[str, Any]:
     mistakes = [claim for claim in wrong if claim.consequence_of is None]
     carried = sum(claim.consequence_of in {other.id for other in wrong} for claim in wrong)
     apart = [f"{count[state]} {words}" for state, words in _APART.items() if count[state]]
-    worst = Counter(str(claim.severity) for claim in mistakes)
-    marked = sum(claim.breaks_privacy for claim in distinct)
     return {
         "papers": PAPERS,
         "distinct": len(distinct),
-        "broken": f"{worst['privacy']} break a promised privacy guarantee ({marked} badges say so, "
-        "with those of statements that depend on them)",
         "mistakes": len(mistakes),
         "rebuilt": rebuilt,
         "carried": carried,
         "after": len(wrong) - len(mistakes) - carried,
         "apart": listed(apart) if apart else "",
         "count": count,
-        "worst": worst,
+        "marked": sum(claim.breaks_privacy for claim in distinct),
+        "worst": Counter(str(claim.severity) for claim in mistakes),
     }
 
 
