@@ -1,10 +1,8 @@
 """What can go wrong in a build: the previous book stays, the next build works, one sentence says
-what to do.  ``book/trust/faults.json`` lists every fault with the test that covers it."""
+what to do.  ``book/trust/faults.json`` lists every fault."""
 
 import errno
-import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -16,7 +14,7 @@ from dpbook.book.cli import main
 from dpbook.book.files import OLD, claim_folder, sole_build, write_whole
 from dpbook.book.run import build, render
 from tests.book.conftest import elsewhere
-from tests.book.test_output import ROOT, ended, tree, wait_until
+from tests.book.test_output import ended, tree, wait_until
 
 # In place of Sphinx: a page that shows what was executed, unless a file says what goes wrong.
 PRESS = """
@@ -222,20 +220,3 @@ def test_what_renders_and_fails_says_where_all_of_it_stands(tiny_book, press, mo
     told = capsys.readouterr().err
     assert "stderr was found" in told and "html.log" in told
     assert "the previous book is as it was" in told and (press / "index.html").is_file()
-
-
-def functions(file):
-    return set(re.findall(r"(?m)^def (test_\w+)", file.read_text(encoding="utf-8")))
-
-
-def test_every_fault_of_the_table_has_its_test():
-    rows = json.loads((ROOT / "book" / "trust" / "faults.json").read_text(encoding="utf-8"))
-    assert len({row["fault"] for row in rows}) == len(rows)
-    for row in rows:
-        assert row.keys() == {"kind", "fault", "what happens", "test"} and all(row.values())
-        file, _, name = row["test"].partition("::")
-        assert name.partition("[")[0] in functions(ROOT / file), row["test"]
-    ours = {row["test"].partition("::")[2] for row in rows if "test_faults" in row["test"]}
-    mine = {name for name in functions(Path(__file__)) if name.startswith("test_kill")}
-    assert mine <= ours
-    assert "test_that_is_not_there" not in functions(Path(__file__))
