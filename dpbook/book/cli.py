@@ -18,7 +18,6 @@ from dpbook.book.files import directory, outcome, serve
 from dpbook.book.ledger.claims import LedgerError, load_ledger
 from dpbook.book.ledger.words import aligned, ledger_text
 from dpbook.book.pages import PageError, ParameterError, find_page, find_pages, select, validate
-from dpbook.book.reading import argument
 from dpbook.book.run import compare
 from dpbook.book.run.editions import ALL, EDITIONS, place
 
@@ -219,7 +218,7 @@ def _serve(given: argparse.Namespace, root: Path) -> int:
 def _list(given: argparse.Namespace, root: Path) -> int:
     """list the pages and their parameters"""
     for page in select(find_pages(root), given.only):
-        print(f"{page.name}: {page.title} ({argument(page.notebook)} lines of argument)")
+        print(f"{page.name}: {page.title}")
         rows = [("parameter", "default", "unit", "allowed", "meaning")]
         for p in page.parameters.values():
             rows.append((p.name, repr(p.default), p.unit, p.allowed, p.meaning))

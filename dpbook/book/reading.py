@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections.abc import Mapping
@@ -16,7 +15,6 @@ SECONDS = {"lines": 5.0, "figures": 45.0, "tables": 30.0, "displays": 30.0, "inl
 
 _EXERCISE = re.compile(r"```\{(exercise|try|hint)\}.*?^```\s*$", re.DOTALL | re.MULTILINE)
 _HIDDEN = {*"injected-parameters parameters hide-input hide-cell remove-input remove-cell".split()}
-_SERVICE = {"check", "say", "table", "slider", "plt.show"}
 
 
 def counts(notebook: Mapping[str, Any]) -> dict[str, int]:
@@ -69,28 +67,3 @@ def _count_prose(text: str, found: dict[str, int]) -> None:
     found["inlines"] += inlines
     text = re.sub(r"^(```|:::|:\w+:|\(.*\)=).*$", " ", text, flags=re.MULTILINE)
     found["words"] += len(re.findall(r"[^\W\d_][\w'’-]*", text))
-
-
-def argument(notebook: Mapping[str, Any]) -> int:
-    """Shown lines of code that carry the argument.
-
-    Left out are folded cells, parameters and solutions; of what is shown, statements that import,
-    that call ``check``, and that draw, print a table or quote numbers; blank lines and comments
-    between statements.
-    """
-    lines = 0
-    for kind, text, tags in _cells(notebook):
-        if kind != "markdown" and not tags & _HIDDEN:
-            for statement in ast.parse(text).body:
-                part = text.splitlines()[statement.lineno - 1 : statement.end_lineno]
-                lines += 0 if _serves(statement) else _filled(part)
-    return lines
-
-
-def _serves(statement: ast.stmt) -> bool:
-    """Whether a statement imports, checks, draws, prints a table or quotes numbers."""
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        return True
-    calls = [node.func for node in ast.walk(statement) if isinstance(node, ast.Call)]
-    names = {ast.unparse(call) for call in calls}
-    return bool(names & _SERVICE) or any(re.match(r"(plt|sns|ax\w*|figures)\.", n) for n in names)

@@ -2,9 +2,10 @@
 
 import json
 
+from dpbook.book import at_most
 from dpbook.book.cli import main
 from dpbook.book.pages import find_page
-from dpbook.book.run.check import settings
+from dpbook.book.run.check import decided_by_rounding, settings
 
 
 def test_a_page_is_run_at_its_own_values_at_smoke_and_at_the_ends(tiny_book):
@@ -27,3 +28,17 @@ def test_what_is_wrong_is_told_in_one_list(tiny_book, capsys):
     assert "AssertionError: too large" in told
     assert "must end with 'Rerun this page'" in told and "(rule rerun)" in told
     assert "at its own values: cell" not in told
+
+
+def test_a_part_that_hangs_on_a_rounding_is_told():
+    def told(value, **how):
+        entry = {
+            "name": "",
+            "subject": "printed",
+            "parts": at_most("loss / ε", value, 1, **how).parts,
+        }
+        return [*decided_by_rounding([{"id": "A-1", "measured": [entry]}])]
+
+    assert len(told(1.0)) == len(told(1 - 1e-16)) == 1
+    assert "state a slack" in told(1.0)[0]
+    assert told(1) == told(1.0, slack=1e-12) == told(0.9) == []

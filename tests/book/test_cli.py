@@ -108,7 +108,7 @@ def test_only_some_pages_are_run_and_rendered(tiny_book, monkeypatch):
 def test_list(tiny_book, capsys):
     assert main(["list"], tiny_book) == 0
     first, heads, epsilon, *_ = capsys.readouterr().out.splitlines()
-    assert first.startswith("01-one: One (")
+    assert first == "01-one: One"
     assert heads.split() == ["parameter", "default", "unit", "allowed", "meaning"]
     assert epsilon.split() == ["epsilon", "1.0", "nats", "(0,", "10]", "privacy", "parameter"]
     assert main(["list", "02*"], tiny_book) == 0

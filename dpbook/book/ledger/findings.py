@@ -16,13 +16,16 @@ from numpy.typing import NDArray
 #: One thing that a test looked at, as JSON: ``what``, in words with its unit, whether it
 #: ``passes``, ``sign``, ``value`` and ``limit`` of the entry with the least room, the ``slack``,
 #: how many ``entries`` were compared and, where stated, the ``error``, a bound on the chance that
-#: luck alone decides it wrongly.  A limit that is one number for all entries is ``stated``.
+#: luck alone decides it wrongly.  A limit that is one number for all entries is ``stated``; a
+#: part without slack that meets its limit to the last digits does so ``by_rounding``.
 Part = Mapping[str, Any]
 Floats = NDArray[np.float64]
 
 _BEYOND = {"≤": np.positive, "<": np.positive, "≥": np.negative, ">": np.negative, "=": np.abs}
 #: Entries whose excess differs by less than this share of their size are told as equal.
 _ROUNDING = 1e-9
+#: So many units in the last place are a matter of the processor.
+_ULPS = 16
 _FAILED = {"≤": ">", "<": "≥", "≥": "<", ">": "≤", "=": "≠"}
 
 
@@ -146,6 +149,10 @@ def _compared(
     part["passes"] = follows(part)
     if np.ndim(limit) == 0:
         part["stated"] = part["limit"]
+    computed = any(array.dtype.kind == "f" for array in both)
+    near = np.isfinite(wanted[at]) and abs(over[at]) <= _ULPS * np.spacing(abs(wanted[at]))
+    if computed and near and not slack:
+        part["by_rounding"] = True
     return Finding((part if error is None else part | {"error": error},))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -79,4 +79,16 @@ def _contradictions(root: Path, outcome: Outcome) -> Iterator[str]:
     for record in records:
         record["notebook"] = page
     yield from (f"{where}: {line}" for line in ledger_problems(ledger, records, [page]))
+    yield from (f"{where}: {line}" for line in decided_by_rounding(records))
     yield from (f"{where}: {line}" for line in bare(outcome.job.target))
+
+
+def decided_by_rounding(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Parts that another processor could decide otherwise: one line each."""
+    for record in records:
+        for entry in record["measured"]:
+            for part in entry["parts"]:
+                if part.get("by_rounding"):
+                    of = entry["name"] or entry["subject"]
+                    remedy = "state a slack, or compare whole numbers or fractions"
+                    yield f"{record['id']}, {of}: {part['what']!r} hangs on a rounding: {remedy}"
