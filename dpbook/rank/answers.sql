@@ -50,12 +50,13 @@ WHERE raw NOT IN (SELECT raw FROM spelled WHERE winner = $winner)
 
 -- load: people by a hash whose salt nobody keeps, cells by their numbers
 INSERT INTO answers SELECT
-    CASE WHEN {anybody} THEN hash(random()) ELSE hash(getvariable('salt') || known({person})) END,
+    CASE WHEN {anybody} THEN hash(random())
+        WHEN known(p) IS NOT NULL THEN hash(getvariable('salt') || known(p)) END,
     one.number, two.number, three.number
-FROM {source}
-LEFT JOIN (FROM spelled WHERE NOT winner) AS one ON one.raw = {first}
-LEFT JOIN (FROM spelled WHERE NOT winner) AS two ON two.raw = {second}
-LEFT JOIN (FROM spelled WHERE winner) AS three ON three.raw = {winner}
+FROM (SELECT {person} AS p, {first} AS f, {second} AS s, {winner} AS w FROM {source})
+LEFT JOIN (FROM spelled WHERE NOT winner) AS one ON one.raw = f
+LEFT JOIN (FROM spelled WHERE NOT winner) AS two ON two.raw = s
+LEFT JOIN (FROM spelled WHERE winner) AS three ON three.raw = w
 
 -- odd: rows with a spelling that is not known
 SELECT count(*) FROM answers WHERE first IS NULL OR second IS NULL OR winner IS NULL
