@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,15 +15,18 @@ from errno import ENOSPC
 from fractions import Fraction
 from hashlib import sha256
 from html import unescape
+from itertools import product
 from pathlib import Path
 from threading import Thread
 from time import monotonic
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 from dpbook import __version__ as VERSION
+from dpbook.estimators import ridge_mle
 from dpbook.rank import Answers, Promise, Release, command, names, rank_privately, release
 from dpbook.rank.command import main
 from dpbook.rank.ledger import Ledger, _sums, charge, exactly, fingerprint, fraction_of, settle
@@ -127,12 +131,12 @@ def test_the_check_is_for_the_keeper(rank: Call) -> None:
     text_of("answers.csv", "s,Tea,mate\n")
     shown = rank("answers.csv --items-from-data --protect person --max-answers 1 --check").out
     facts = """For your eyes only: nothing here is private, and you may not choose a limit by it.
-Line 1 is read so: column 'winner' names the winner and 'loser' the loser: 'A' and 'B' say that 'A' \
-is better; 'person' says who answered.
+Line 1 is read so: column 'winner' names the winner and 'loser' the loser: 'A' and 'B' say that \
+'A' is better; 'person' says who answered.
 comparisons: 39 answers on 4 items
 38 people, 1 to 2 answers each
 1 people gave more than 1: 1 answers would be left out
-These differ only in case or blanks: 'tea' and 'Tea'
+These differ only in case or blanks: 'Tea' and 'tea'
 The items, and how many people name each: Tea 1, coffee 1, mate 38, tea 37
 Named by fewer than 10 people: Tea 1, coffee 1
 This can be ranked with an --epsilon.
@@ -358,6 +362,18 @@ def test_a_report_for_everybody(tmp_path: Path) -> None:
             assert (page_ == "rgb(255, 255, 255)") == (scheme == "light")
 
 
+EXPORTS = {
+    "google": "Timestamp,Email Address,Rank these [tea],Rank these [coffee],Why?\n"
+    '1/3,a@x,2nd choice,1st choice,"well,\nso"\n2/3,b@x,2nd choice,1st choice,\n',
+    "qualtrics": "StartDate,ResponseId,Q1_1,Q1_2\nStart,Response,Rank - tea,Rank - coffee\n"
+    '"{""ImportId"":1}",x,y,"z\n"\n1,R_1,2,1\n2,R_2,-99,1\n',
+    "surveymonkey": "Respondent ID,Rank the drinks,\n,tea,coffee\n11,2,1\n12,N/A,1\n",
+    "microsoft": "ID,Email,Rank the drinks\n1,a@x,coffee;tea;\n2,b@x,coffee;tea;\n",
+    "limesurvey": '"id","submitdate","Q1[1]","Q1[2]"\n"1","x","A2","A1"\n"2","x","A2",""\n',
+    "battles": "model_a,model_b,winner,judge\nm1,m2,model_b,j1\nm1,m2,tie (bothbad),j2\n",
+}
+
+
 def test_every_example_of_the_help_runs(rank: Call, capsys: Capture) -> None:
     """With files as it describes them, each with the line that it shows."""
     with pytest.raises(SystemExit):
@@ -368,11 +384,23 @@ def test_every_example_of_the_help_runs(rank: Call, capsys: Capture) -> None:
     form = "E-Mail;Links;Rechts;Besser;x\nann;tea;maté;Unentschieden;\nbob;maté;tea;maté;\n"
     Path("forms.csv").write_bytes(form.encode("cp1252"))
     Path("rankings.csv").write_text("person,ranking\nann,tea > coffee = mate\n")
+    for name, content in EXPORTS.items():
+        Path(f"{name}.csv").write_text(content)
+    Path("models.txt").write_text("m1\nm2\n")
     lines = said.split("examples:")[1].replace("\\\n", " ").splitlines()
     examples = [line.split("rank ", 1)[1] for line in lines if "dpbook rank" in line]
-    assert len(examples) == 4
+    assert len(examples) == 4 + len(EXPORTS)
     for words in examples:
-        rank(words)
+        assert main(shlex.split(words)) == 0
+    for name in EXPORTS:  # as many people, or answers, as the file has, and the right winner
+        (words,) = (words for words in examples if f"{name}.csv" in words)
+        assert name in said and main([*shlex.split(words), "--check"]) == 0
+        shown = capsys.readouterr().out
+        assert "\n2 people, 1 to 1 " in shown, shown
+        given = shlex.split(words.replace("--epsilon 1", "--epsilon 50"))
+        assert main([*given, "--only", "first"]) == 0
+        first = capsys.readouterr().out.split("\n")[1].split()[1]
+        assert first == {"battles": "m2"}.get(name, "coffee")
     shown = rank(next(words for words in examples if "forms.csv" in words) + " --check").out
     assert "comparisons: 2 answers on 4 items" in shown
     # each layout that the help shows is read
@@ -518,3 +546,54 @@ def test_what_was_decided_is_on_record(rank: Call) -> None:
     rank(f"{single} --ledger l.jsonl --force --out o.csv")
     assert json.loads(Path("o.privacy.json").read_text())["repeats"] == "keep"
     assert Path("l.jsonl").stat().st_mode & 0o077 == 0  # the ledger is for its keeper
+
+
+def test_a_table_goes_in_and_out(rank: Call) -> None:
+    """Of three entrances one is a data frame, and all take what the command takes."""
+    pandas = pytest.importorskip("pandas")
+    how = {"items": ["tea", "mate"], "columns": {"person": "Who"}, "labels": {"A1": "tea"}}
+    how |= {"epsilon": 50, "protect": "person", "max_answers": 1}
+    frame = pandas.DataFrame({"Who": ["a", "b"], "winner": ["A1", "tea"], "loser": ["mate"] * 2})
+    frame.to_csv("frame.csv")
+    for source in (frame, "frame.csv", Path("frame.csv"), ["frame.csv"]):
+        release = rank_privately(source, **how)
+        assert release.to_frame()["item"].tolist() == ["tea", "mate"]
+        assert (
+            "labels" in str(release.read.typed) and "'Who' says who answered" in release.statement
+        )
+    with pytest.raises(ValueError, match="items is given with answers that were read: allowed is"):
+        rank_privately(DATA, epsilon=1, protect="comparison", items=["a", "b"])
+
+
+@pytest.mark.parametrize("n", [10**7, 10**10, 10**15])
+def test_many_answers_are_fitted(rank: Call, n: int) -> None:
+    """Rounding of sums of so many once failed after the charge; the shares are 3/4, 2/3, 1/2."""
+    rows = (
+        ("tea,coffee", 3),
+        ("coffee,tea", 1),
+        ("mate,tea", 1),
+        ("coffee,mate", 2),
+        ("tea,mate", 1),
+    )
+    text = "".join(f"{pair},{k * n}\n" for pair, k in rows)
+    Path("counts.csv").write_text(f"winner,loser,count\n{text}")
+    given = "counts.csv --items tea,coffee,mate --protect comparison --epsilon 1 --release pairs"
+    rank(f"{given} --out out.csv --ledger spent.jsonl --force")
+    strength = {row["item"]: row["noisy"] for row in told()["ranking"]}
+    solved = ridge_mle(table, gamma=0).theta  # of the shares; noise and ridge are below 1e-6 of n
+    assert [strength[name] for name in names] == pytest.approx(solved, abs=1e-5)
+
+
+def test_what_was_drawn_is_shown_whatever_happens(rank: Call, monkeypatch: Patch) -> None:
+    for error in (RuntimeError("no fit"), KeyboardInterrupt()):
+        monkeypatch.setattr("dpbook.rank.rank.ranked", Mock(side_effect=error))
+        shown = rank(f"{COUNTS} --ledger spent.jsonl", 1).err
+        assert "after the noise was drawn" in shown and "items ['a', 'b'], released [" in shown
+    assert text_of("spent.jsonl").count("data_sha256") == 2
+
+
+def test_three_sizes_to_choose_epsilon_by(rank: Call) -> None:
+    shown = rank("--plan --items 4 --protect person --max-answers 2").out
+    rows = [line.split() for line in shown.splitlines() if line.strip()[:5] in ("small", "large")]
+    small, large = ([int(cell) for cell in row[2::2]] for row in rows)
+    assert len(small) == 4 and small == sorted(small) and all(np.less_equal(small, large))

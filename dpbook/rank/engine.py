@@ -19,7 +19,7 @@ from secrets import token_hex
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from dpbook.rank.files import Rows, head_of, magic
+from dpbook.rank.files import Opened, head_of, kind_of
 from dpbook.rank.layout import Layout, Options, heading, layout_of
 from dpbook.rank.names import BLANKS, BadFile, text_of
 from dpbook.rank.rows import UNLISTED, Items, Winners
@@ -137,17 +137,16 @@ def fetched(found: Any) -> Iterator[tuple[Any, ...]]:
         yield from part
 
 
-def rows_of_parquet(path: str) -> tuple[list[str], Rows]:
-    """Names of the columns of a Parquet file, and its rows as text."""
+def opened_parquet(path: str) -> Opened:
+    """A Parquet file, as text."""
     found = Engine().ask("rows", Source(path, "parquet", {"path": escape(path)}, {}, 0))
     rows = (list(map(text_of, row)) for row in fetched(found))
-    return [name for name, *_ in found.description], enumerate(rows, 1)
+    return Opened(path, heading([[name for name, *_ in found.description]]), enumerate(rows, 1))
 
 
 def source_of(path: str, options: Options) -> tuple[Source, Layout]:
     """How the engine reads a file; a ValueError where Python has to read it."""
-    with open(path, "rb") as raw:
-        what = magic(raw.peek(4)[:4])
+    what = kind_of(path)
     size = os.path.getsize(path)
     if what == "parquet":
         return _parquet(path, 4 * size, options)

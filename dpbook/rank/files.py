@@ -1,4 +1,4 @@
-"""Files as rows of cells: CSV in any encoding, packed or not, and Parquet."""
+"""Text as rows of cells, in any encoding, packed or not."""
 
 from __future__ import annotations
 
@@ -49,19 +49,21 @@ def magic(start: bytes) -> str:
     return "text"
 
 
+def kind_of(path: str) -> str:
+    """What a file is; the standard input is text."""
+    if path == "-":
+        return "text"
+    with open(path, "rb") as raw:
+        return magic(raw.peek(4)[:4])
+
+
 @contextmanager
 def opened(path: str, options: Options, progress: Progress | None) -> Iterator[Opened]:
-    """A file of answers, as the names of its columns and its rows with their lines."""
+    """A text of answers, as the names of its columns and its rows with their lines."""
     name = "standard input" if path == "-" else path
     with sys.stdin.buffer if path == "-" else open(path, "rb") as raw:
         file: Any = raw
         what = magic(file.peek(4)[:4])
-        if what == "parquet":
-            from dpbook.rank.engine import rows_of_parquet
-
-            header, rows = rows_of_parquet(path)
-            yield Opened(name, heading([header]), rows)
-            return
         unpacked = gzip.GzipFile(fileobj=file) if what == "gzip" else file
         size = os.fstat(file.fileno()).st_size if progress and path != "-" else 0
         with _text(name, unpacked, options) as text, _readable(name, options):

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from dpbook._typing import Ints
 from dpbook.rank.answers import MOST_COUNT, Answers, Read
-from dpbook.rank.files import ODD, Opened, Progress, Rows, opened
+from dpbook.rank.engine import opened_parquet
+from dpbook.rank.files import ODD, Opened, Progress, Rows, kind_of, opened
 from dpbook.rank.layout import Layout, Options, heading, layout_of
 from dpbook.rank.names import BadFile, alike, clean_name, fail, short, text_of
 from dpbook.rank.rows import (
@@ -192,6 +193,9 @@ def _alike(names: Iterable[str], people: Iterable[str]) -> list[str]:
 def _collected(paths: Paths, options: Options, progress: Progress | None) -> _Collector:
     collector = _Collector(options)
     for path in names_of(paths):
+        if kind_of(path) == "parquet":
+            collector.take(opened_parquet(path))
+            continue
         with opened(path, options, progress) as file:
             collector.take(file)
     return collector
