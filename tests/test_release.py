@@ -27,8 +27,8 @@ from dpbook.privacy import audit_sampler
 from dpbook.rank import Answers, Promise, answers, rank_privately
 from dpbook.rank import noise as noises
 from dpbook.rank.noise import Noise, SystemBits, rounded_up
-from dpbook.rank.promise import exact_epsilon
 from dpbook.rank.places import possible_places, redrawn
+from dpbook.rank.promise import exact_epsilon
 from dpbook.rank.statement import statement_of
 from tests.oracles import NoFloats, clipped_distribution, clipped_tally
 

@@ -6,7 +6,6 @@ import csv
 import gzip
 import io
 import sys
-import time
 import tracemalloc
 from itertools import combinations, product
 from pathlib import Path
@@ -360,19 +359,16 @@ def test_a_hundred_thousand_lines_are_read_as_a_stream(tmp_path: Path) -> None:
     rows = (
         f"voter-{p},model {a},model {b}\n" for p, a, b in zip(people, first, second, strict=True)
     )
-    path, shares = file(tmp_path, HEAD + "".join(rows)), list[float]()
+    path = file(tmp_path, HEAD + "".join(rows))
     tracemalloc.start()
-    began = time.perf_counter()
     try:
-        found = read_answers(path, items=names, progress=shares.append)
+        found = read_answers(path, items=names)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
     assert found.data.tolist() == [first.tolist(), second.tolist()]
-    assert shares == sorted(shares) and shares[-1] <= 1
     # 16 bytes for an answer, twice while lists grow, and the names of people once
     assert peak < 80 * 100_000, peak
-    assert time.perf_counter() - began < 60
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {

@@ -8,18 +8,16 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from glob import glob
 from importlib.resources import files as resources
 from itertools import chain
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from dpbook.rank.facts import facts
-from dpbook.rank.layout import LAYOUTS
 from dpbook.rank.ledger import charge
 from dpbook.rank.names import BadFile, plain
 from dpbook.rank.noise import Noise
@@ -27,7 +25,7 @@ from dpbook.rank.promise import Promise, exact_epsilon
 from dpbook.rank.rank import AfterTheDraw, rank_privately
 from dpbook.rank.reading import look
 from dpbook.rank.release import out_files
-from dpbook.rank.statement import STATISTICS, TOGETHER
+from dpbook.rank.statement import TOGETHER
 
 MOST_PLANNED = 100  # items of a plan beside a check
 MOST_BYTES = 2**24  # of a list of items
@@ -70,8 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    text = resources("dpbook.rank").joinpath("help.txt").read_text(encoding="utf-8")
-    usage, about, examples = text.split("\n---\n")
+    usage, about, examples = _text("help.txt").split("\n---\n")
     parser = argparse.ArgumentParser(
         "dpbook rank",
         usage=usage,
@@ -80,88 +77,42 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("files", nargs="*", metavar="FILE", help="the answers; none with --plan")
-    _add_promise(parser.add_argument_group("what is promised").add_argument)
-    _add_items(parser.add_argument_group("the items, a public list: one of").add_argument)
-    _add_reading(parser.add_argument_group("how FILE is read").add_argument)
-    _add_release(parser.add_argument_group("what is released").add_argument)
-    _add_rest(parser.add_argument_group("instead of a release").add_argument)
+    for block in _text("options.txt").split("\n\n")[1:]:
+        title, *lines = block.splitlines()
+        group = parser.add_argument_group(title)
+        for line in lines:
+            names, form, without, words = line.split(" | ", 3)
+            name, *called = names.split()
+            _add(group, name, dest=called, form=form, without=without, words=words)
+    kinds = ("comparisons", "rankings", "counts")
+    words = "what the noise will do, without data: --items 10 is enough, and --people"
+    group.add_argument("--plan", nargs="?", choices=kinds, const=kinds[0], help=words)
     return parser
 
 
-def _add_promise(add: Callable[..., Any]) -> None:
-    words = "who is protected: all answers of a person whom FILE names, or any one comparison"
-    add("--protect", required=True, choices=("person", "comparison"), help=words)
-    words = "from 1e-6 to 50, as 1/2; less is more private, 1 is usual; --plan without it compares"
-    add("--epsilon", metavar="E", help=words)
-    words = "how many answers of each person count, drawn at random"
-    add("--max-answers", type=_whole, metavar="L", help=words)
-    words = "a person's answers become any others or none; or (add-remove) are there or not: a "
-    words += "weaker promise, half the noise"
-    add("--relation", choices=("replace", "add-remove"), default="replace", help=words)
-    add("--delta", metavar="D", default=0, help="how probably the promise may fail, as 1e-6")
-    words = "FILE does not say who answered, but you vouch that nobody gave more than L answers"
-    add("--vouch", dest="vouched", action="store_true", help=words)
+def _add(group: Any, name: str, *, dest: list[str], form: str, without: str, words: str) -> None:
+    """One option of ``options.txt``."""
+    how: dict[str, Any] = {"help": words}
+    if dest:
+        how["dest"] = dest[0]
+    if form == "-":
+        group.add_argument(name, action="store_true", **how)
+        return
+    how["metavar"] = form.strip("+")
+    how["type"] = {"N": _whole, "K": _only, "SIGN": _separator}.get(form, str)
+    if form.endswith("+"):
+        how |= {"action": "append", "default": []}
+    elif "," in form and "." not in form:
+        how |= {"choices": form.split(","), "metavar": None}
+    if without == "!":
+        how["required"] = True
+    elif without != "-":
+        how["default"] = without
+    group.add_argument(name, **how)
 
 
-def _add_items(add: Callable[..., Any]) -> None:
-    add("--items", metavar="A,B,C", help="all of them; a name with a comma in quotes: '\"x, y\",z'")
-    add("--items-file", metavar="FILE", help="all of them, one on each line")
-    words = "those that FILE names: NOT protected, one person can add a name"
-    add("--items-from-data", action="store_true", help=words)
-
-
-def _add_reading(add: Callable[..., Any]) -> None:
-    words = "what they are called in FILE: winner=Gewinner,person=E-Mail, or an item: tea=Q1_1; "
-    words += "others are ignored"
-    add("--columns", metavar="A=B,...", action="append", default=[], help=words)
-    words = "which reading of line 1 holds, where there are two"
-    add("--layout", choices=LAYOUTS, help=words)
-    words = "what codes in FILE stand for: A1=tea,A2=mate, or left=first,right=second"
-    add("--labels", metavar="A=B,...", action="append", default=[], help=words)
-    add("--tie", metavar="WORD", dest="ties", action="append", default=[], help="a tie, in FILE")
-    words = "a blank, in FILE, as NA or -99"
-    add("--missing", metavar="WORD", action="append", default=[], help=words)
-    words = "what stands between the items of a ranking in one cell (default: >, and = for ties)"
-    add("--between", metavar="SIGN", default=">", help=words)
-    words = "items that a ranking leaves out are below the others (default), or not compared"
-    add("--unranked", choices=("below", "unknown"), default="below", help=words)
-    words = "rows that cannot be used are left out (default), or the file is refused"
-    add("--bad", choices=("drop", "refuse"), default="drop", help=words)
-    words = "of a person's answers to the same pair one counts, at random (default), or each"
-    add("--repeats", choices=("one", "keep"), default="one", help=words)
-    add("--encoding", default="utf-8", metavar="NAME", help="as cp1252 (default: utf-8)")
-    words = "between cells: , ; | or tab (default: what line 1 has most of, outside quotes)"
-    add("--separator", type=_separator, metavar="SIGN", help=words)
-    words = "how many lines name the columns; of several names the last one holds (default: 1)"
-    add("--header-lines", type=_whole, default=1, metavar="N", help=words)
-    words = "cells may hold line breaks, in quotes; otherwise a line is a row"
-    add("--line-breaks", action="store_true", help=words)
-    add("--scheduler", metavar="ADDRESS", help="of a Dask cluster that reads and counts")
-
-
-def _add_release(add: Callable[..., Any]) -> None:
-    words = "net: wins minus losses; pairs: strengths, if some items are compared far more often"
-    add("--release", dest="statistic", choices=tuple(STATISTICS), default="net", help=words)
-    add("--only", type=_only, metavar="first|top:3", help="only the best, which takes less noise")
-    words = "how many people answered, if that is public: also gives ranks in all people"
-    add("--people", type=_whole, metavar="N", help=words)
-    words = "who draws the noise (default: book; opendp needs the extra `release`)"
-    add("--sampler", choices=("book", "opendp"), default="book", help=words)
-    add("--out", metavar="CSV", help="a table for spreadsheets, and the statement beside it")
-    add("--report", metavar="HTML", help="a page for it, to show and to print")
-    add("--force", action="store_true", help="let --out and --report replace files")
-    words = "a private file that adds up what you release of the same data"
-    add("--ledger", metavar="FILE", help=words)
-    add("--budget", metavar="E", help="what the epsilons in the ledger may add up to for good")
-
-
-def _add_rest(add: Callable[..., Any]) -> None:
-    words = "how FILE is read, what it holds, and what a release would leave out"
-    add("--check", action="store_true", help=words)
-    kinds = ("comparisons", "rankings", "counts")
-    words = "what the noise will do, without data: --items 10 is enough, and --people"
-    add("--plan", nargs="?", choices=kinds, const=kinds[0], help=words)
-    add("--plot", metavar="FILE", help="with --plan: a picture, as plan.png")
+def _text(name: str) -> str:
+    return resources("dpbook.rank").joinpath(name).read_text(encoding="utf-8")
 
 
 def _separator(text: str) -> str:
@@ -188,7 +139,7 @@ def _rank(given: argparse.Namespace) -> None:
     exact_epsilon(given.epsilon)
     targets = _targets(given, files)
     options = _some(given, f"{_PROMISED} people sampler budget ledger scheduler")
-    release = rank_privately(files, **options, **_how(given), progress=_progress())
+    release = rank_privately(files, **options, **_how(given))
     lost = None
     try:
         release.write(given.out, force=given.force, report=given.report)
@@ -207,7 +158,7 @@ def _rank(given: argparse.Namespace) -> None:
 def _check(given: argparse.Namespace) -> None:
     """What the keeper of the data wants to know before a release, and nobody else may."""
     files = _files(given)
-    found = look(files, progress=_progress(), **_how(given))
+    found = look(files, **_how(given))
     answers = found.answers
     promise = _promise(
         given,
@@ -263,10 +214,7 @@ def _plan(given: argparse.Namespace) -> None:
     if given.epsilon is None or given.people is None:
         print(choices_of_epsilon(promise, rng=rng))
         return
-    plan = planned(promise, given.people, rng=rng)
-    print(plan)
-    if given.plot:
-        plan.plot(given.plot)
+    print(planned(promise, given.people, rng=rng))
 
 
 def _files(given: argparse.Namespace) -> list[str]:
@@ -322,18 +270,6 @@ def _items(given: argparse.Namespace) -> list[str] | None:
     if len(raw) > MOST_BYTES or "\ufffd" in text:
         raise BadFile(f"{given.items_file}: allowed is UTF-8, and up to {MOST_BYTES} bytes")
     return [line for line in text.splitlines() if line.strip()]
-
-
-def _progress() -> Callable[[float], None] | None:
-    """A bar for people, from the third second on."""
-    began = monotonic()
-
-    def show(share: float) -> None:
-        if monotonic() - began > 2:
-            bar, end = f"[{'#' * int(25 * share):25}]", "\n" if share == 1 else ""
-            print(f"\rreading {bar} {share:.0%}", end=end, file=sys.stderr, flush=True)
-
-    return show if sys.stderr.isatty() else None
 
 
 def _in_words(message: str) -> str:

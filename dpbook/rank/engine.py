@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from glob import escape
@@ -66,7 +66,7 @@ def _folder() -> TemporaryDirectory[str]:
 class Engine:
     """A database in memory, with the answers of some files."""
 
-    def __init__(self, missing: Sequence[str] = (), salt: str = "") -> None:
+    def __init__(self, missing: Collection[str] = (), salt: str = "") -> None:
         import duckdb
 
         self.error = duckdb.Error

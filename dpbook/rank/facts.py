@@ -35,7 +35,7 @@ def facts(found: Look, limit: int | None) -> Iterator[str]:
     if unlisted:
         yield f"Not on the list of items: {', '.join(unlisted)}"
     yield from (f"These differ only in case or blanks: {names}" for names in found.alike)
-    named = sum(map(_named, parts)).tolist()
+    named = np.sum([_named(part) for part in parts], axis=0).tolist()
     who = "people" if answers.has_persons else "answers"
     every = [f"{item} {count}" for item, count in zip(answers.items, named, strict=True)]
     rare = [words for words, count in zip(every, named, strict=True) if count < FEW]

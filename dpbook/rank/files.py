@@ -5,11 +5,10 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import os
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -21,7 +20,6 @@ _LONGEST_LINE = 2**24
 _BLOCK = 2**16
 ODD = re.compile("[\ud800-\udfff]")  # what stands for a byte of another encoding
 
-Progress = Callable[[float], None]
 Rows = Iterator[tuple[int, list[str] | str]]  # a line's cells, or what is wrong with it
 
 
@@ -58,25 +56,17 @@ def kind_of(path: str) -> str:
 
 
 @contextmanager
-def opened(path: str, options: Options, progress: Progress | None) -> Iterator[Opened]:
+def opened(path: str, options: Options) -> Iterator[Opened]:
     """A text of answers, as the names of its columns and its rows with their lines."""
     name = "standard input" if path == "-" else path
     with sys.stdin.buffer if path == "-" else open(path, "rb") as raw:
         file: Any = raw
         what = magic(file.peek(4)[:4])
         unpacked = gzip.GzipFile(fileobj=file) if what == "gzip" else file
-        size = os.fstat(file.fileno()).st_size if progress and path != "-" else 0
         with _text(name, unpacked, options) as text, _readable(name, options):
             head = head_of(name, text, options)
-
-            def watch() -> None:
-                if progress and size:
-                    progress(file.tell() / size)
-
-            watch()
             lines = _lines(name, text, head.end)
-            rows = _rows(name, lines, head, options.line_breaks, watch)
-            yield Opened(name, head.names, rows)
+            yield Opened(name, head.names, _rows(name, lines, head, options.line_breaks))
 
 
 def _text(name: str, unpacked: Any, options: Options) -> io.TextIOWrapper:
@@ -187,9 +177,7 @@ def _too_long(name: str) -> NoReturn:
     fail(name, "a line is longer than 2**24 characters", "shorter lines")
 
 
-def _rows(
-    name: str, lines: Iterator[str], head: Head, line_breaks: bool, watch: Callable[[], None]
-) -> Rows:
+def _rows(name: str, lines: Iterator[str], head: Head, line_breaks: bool) -> Rows:
     """Cells of each line, or what is wrong with it; blank lines are left out.
 
     After an odd quote nobody knows where a row ends, and who wrote it. So a line is a row, and a
@@ -211,8 +199,6 @@ def _rows(
                     yield head.lines + line, row
                 elif "".join(row).strip():
                     yield head.lines + line, f"{len(row)} columns where line 1 has {width}"
-                if line % 2**16 == 0:
-                    watch()
             ended = True
         except csv.Error:
             line += 1

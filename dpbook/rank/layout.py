@@ -164,8 +164,8 @@ def _columns(name: str, header: Sequence[str], options: Options) -> dict[str, in
     for role, column in options.columns.items():
         wanted = " ".join(clean_name(column).split())
         if wanted not in header:
-            known = ", ".join(filter(None, header))
-            fail(name, f"column {short(wanted)} is missing", f"one of {known:.200}")
+            named = ", ".join(filter(None, header))
+            fail(name, f"column {short(wanted)} is missing", f"one of {named:.200}")
         put(clean_name(role), wanted)
     taken = set(at.values())
     roles = {"person"}.union(*ROLES.values())

@@ -86,14 +86,15 @@ def fitted_strengths(tables: Ints) -> Array:
     """Strengths fitted to noisy tables (..., n, n), whose negative entries count as none.
 
     The score of an item is a sum of 2 n terms, each rounded to a relative 2^-53: a residual below
-    that much of all its comparisons says nothing.
+    that much of all its comparisons says nothing. It can shift all strengths alike, whose sum is 0.
     """
     from dpbook.estimators import ridge_mle
 
     wins = np.maximum(tables, 0)
     met = (wins.sum(axis=-1, dtype=float) + wins.sum(axis=-2, dtype=float)).max(initial=0)
     tol = max(1e-8, 2 * wins.shape[-1] * np.finfo(float).eps * met)
-    return np.asarray(ridge_mle(wins, gamma=1.0, tol=tol).theta)
+    theta = ridge_mle(wins, gamma=1.0, tol=tol).theta
+    return np.asarray(theta - theta.mean(axis=-1, keepdims=True))
 
 
 def redrawn(table: Ints, noise: Noise, order: NDArray[np.intp]) -> Sequence[float | None]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from math import comb
-from os import PathLike
 
 import numpy as np
 from scipy.special import expit
@@ -48,22 +47,6 @@ class Plan:
             lines.append(f"    {right} of all cases; {cells[3]} of the pairs come out wrong,")
             lines.append(f"    and an item has {open_} possible ranks.")
         return "\n".join([*lines, "", self.note])
-
-    def plot(self, path: str | PathLike[str]) -> None:
-        """Draw the percentages into a file, in the format that its name ends with."""
-        try:
-            from matplotlib.figure import Figure
-        except ModuleNotFoundError:
-            allowed = "allowed is a plan without a picture, or pip install matplotlib"
-            raise ValueError(f"plot = {path!r}: matplotlib is not installed: {allowed}") from None
-        axes = (figure := Figure(layout="constrained")).subplots()
-        for k, name in enumerate(self.columns[:4]):
-            y, bar = 100 * self.values[k], 196 * self.errors[k]
-            axes.errorbar(self.spreads, y, bar, fmt="-" + "osDv"[k], label=name)
-        axes.set_xticks(self.spreads, [f"{100 * expit(spread):.0f}" for spread in self.spreads])
-        axes.set(xlabel="times in 100 that the best beats the worst", ylabel="%", ylim=(-2, 102))
-        axes.legend()
-        figure.savefig(path)
 
 
 def planned(

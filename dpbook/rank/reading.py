@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dpbook._typing import Ints
 from dpbook.rank.answers import MOST_COUNT, Answers, Read
 from dpbook.rank.engine import opened_parquet
-from dpbook.rank.files import ODD, Opened, Progress, Rows, kind_of, opened
+from dpbook.rank.files import ODD, Opened, Rows, kind_of, opened
 from dpbook.rank.layout import Layout, Options, heading, layout_of
 from dpbook.rank.names import BadFile, alike, clean_name, fail, short, text_of
 from dpbook.rank.rows import (
@@ -48,7 +48,7 @@ Checked = Iterator[tuple[int, list[str]]]
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 
 
-def read_answers(paths: Paths, *, progress: Progress | None = None, **how: Any) -> Answers:
+def read_answers(paths: Paths, **how: Any) -> Answers:
     """Read comparisons, rankings or counts from one or more files, which count as one.
 
     Parameters
@@ -56,8 +56,6 @@ def read_answers(paths: Paths, *, progress: Progress | None = None, **how: Any) 
     paths : path or sequence of paths
         CSV with commas, semicolons or tabs, also packed by gzip; ``"-"`` is the standard input; or
         Parquet, with the extra ``release``. Ten million lines take less than 1 GB.
-    progress : callable, optional
-        Gets the share of the bytes that are read, from time to time.
     items : sequence of str
         All items, which are public.
     items_from_data : bool
@@ -90,7 +88,7 @@ def read_answers(paths: Paths, *, progress: Progress | None = None, **how: Any) 
         With the lines: columns, fewer than two items, an empty file, a row of several lines, a
         count that is no number, too many items or answers; with ``bad="refuse"`` all bad rows.
     """
-    return _collected(paths, Options(**how), progress).answers()
+    return _collected(paths, Options(**how)).answers()
 
 
 def from_frame(frame: Any, **how: Any) -> Answers:
@@ -133,13 +131,13 @@ class Look:
     alike: list[str]  # names, and a number of people, that differ only in case or blanks
 
 
-def look(paths: Paths, *, progress: Progress | None = None, **how: Any) -> Look:
+def look(paths: Paths, **how: Any) -> Look:
     """Read as `read_answers` does, and say what would be left out."""
     options = Options(**how | {"bad": "drop"})
     shards = supported(names_of(paths), options)
     if shards and shards.whole:
         return Look(shards, Found(), _alike(shards.items, shards.people()))
-    collector = _collected(paths, options, progress)
+    collector = _collected(paths, options)
     answers, found = collector.answers(), collector.found
     return Look(answers, found, _alike([*answers.items, *found.unlisted], collector.people))
 
@@ -149,7 +147,6 @@ def answers_of(
     *,
     relation: str = "replace",
     scheduler: str | None = None,
-    progress: Progress | None = None,
     **how: Any,
 ) -> Any:
     """Of a path or paths as `read_answers`, large files by an engine; of a table as `from_frame`.
@@ -171,7 +168,7 @@ def answers_of(
             )
         return open_shards(files, options, scheduler=scheduler)
     shards = supported(files, options, relation)
-    return shards or read_answers(files, progress=progress, **how)
+    return shards or read_answers(files, **how)
 
 
 def names_of(paths: Paths) -> list[str]:
@@ -190,13 +187,13 @@ def _alike(names: Iterable[str], people: Iterable[str]) -> list[str]:
     return same
 
 
-def _collected(paths: Paths, options: Options, progress: Progress | None) -> _Collector:
+def _collected(paths: Paths, options: Options) -> _Collector:
     collector = _Collector(options)
     for path in names_of(paths):
         if kind_of(path) == "parquet":
             collector.take(opened_parquet(path))
             continue
-        with opened(path, options, progress) as file:
+        with opened(path, options) as file:
             collector.take(file)
     return collector
 

@@ -75,33 +75,42 @@ class Names:
         return self.labels.get(name, name)
 
 
-class Items(dict[str, int]):
+class Spelled(dict[str, int]):
+    """What `number` says of a spelling, which is asked once."""
+
+    def __missing__(self, raw: str) -> int:
+        number = self.number(raw)
+        if len(self) < MANY and number != UNLISTED:
+            self[raw] = number
+        return number
+
+    def number(self, raw: str) -> int:
+        raise NotImplementedError
+
+
+class Items(Spelled):
     """The number of an item by its spelling; below 0 what is none."""
 
     def __init__(self, options: Options) -> None:
-        self.names, self.listed = Names(options), options.items is not None
+        self.names = Names(options)
+        self.listed = options.items is not None
         self.all = list(options.listed)
-        self.number = {name: k for k, name in enumerate(self.all)}
+        self.known = {name: k for k, name in enumerate(self.all)}
+        self.file = ""
         self.ties = set()
         for word in (*TIES, *map(clean_name, options.ties)):
             self.ties |= {word, word.lower(), word.upper(), word.title()}
-        self.file = ""
-
-    def __missing__(self, raw: str) -> int:
-        code = self.code(self.names.of(raw))
-        if len(self) < MANY:
-            self[raw] = code
-        return code
 
     def settle(self, names: Sequence[str]) -> None:
         """These are all; nothing else becomes one."""
         self.clear()
         self.all, self.listed = list(names), True
-        self.number = {name: k for k, name in enumerate(names)}
+        self.known = {name: k for k, name in enumerate(names)}
 
-    def code(self, name: str) -> int:
-        if name in self.number:
-            return self.number[name]
+    def number(self, raw: str) -> int:
+        name = self.names.of(raw)
+        if name in self.known:
+            return self.known[name]
         if not name:
             return BLANK
         if name in self.ties:
@@ -110,37 +119,32 @@ class Items(dict[str, int]):
             return UNLISTED
         if len(self.all) == MOST_ITEMS:
             fail(self.file, f"{short(name)} is one item too many", f"{MOST_ITEMS} items")
-        self.number[name] = len(self.all)
+        self.known[name] = len(self.all)
         self.all.append(name)
-        return self.number[name]
+        return self.known[name]
 
 
-class Winners(dict[str, int]):
+class Winners(Spelled):
     """The same for a cell that says which of two is better: an item, a column, or a tie."""
 
     def __init__(self, items: Items, layout: Layout) -> None:
         self.all, self.layout = items, layout
 
-    def __missing__(self, raw: str) -> int:
+    def number(self, raw: str) -> int:
         name = self.all.names.of(raw)
-        code = self._side(name)
-        if code == UNLISTED or self.layout.item_first:
-            code = self.all.number.get(name, code)
-        if code == UNLISTED and name in self.all.ties:
-            code = TIE
-        if len(self) < MANY and (code != UNLISTED or self.all.listed):
-            self[raw] = code  # but for a name that may yet become an item
-        return code
-
-    def _side(self, name: str) -> int:
-        for words, code in zip(self.layout.sides, (FIRST, SECOND), strict=False):
+        item = self.all.known.get(name, UNLISTED)
+        if item >= 0 and self.layout.item_first:
+            return item
+        for words, side in zip(self.layout.sides, (FIRST, SECOND), strict=False):
             if name in words:
-                return code
-        return UNLISTED
+                return side
+        if item == UNLISTED and name in self.all.ties:
+            return TIE
+        return item
 
 
 class People(dict[str, int]):
-    """The number of a person by their spelling; -1 without a name."""
+    """The number of a person by their name; -1 without one."""
 
     def __init__(self, options: Options) -> None:
         self.missing = {clean_name(word) for word in options.missing}
@@ -196,7 +200,6 @@ class Rankings:
     def __init__(self, options: Options, layout: Layout, items: Items) -> None:
         self.layout, self.items = layout, items
         self.between = options.between.strip()
-        self.rank = _Ranks(items.names)
 
     def levels(self, row: Sequence[str]) -> list[list[int]] | str:
         """A name that is not recognised leaves the whole ranking out: it votes for nobody."""
@@ -238,7 +241,7 @@ class Rankings:
         return levels
 
     def _by_rank(self, cells: Sequence[str]) -> list[list[int]] | str:
-        ranks = [self.rank[cell] for cell in cells]
+        ranks = [rank_of(self.items.names.of(cell)) for cell in cells]
         given = sorted({*ranks} - {0.0})
         if given and given[0] < 0:
             return NO_RANK
@@ -252,20 +255,12 @@ class Rankings:
         return levels
 
 
-class _Ranks(dict[str, float]):
+def rank_of(name: str) -> float:
     """The rank that a whole cell says; 0 for a blank, -1 for what is none."""
-
-    def __init__(self, names: Names) -> None:
-        self.names = names
-
-    def __missing__(self, raw: str) -> float:
-        name = self.names.of(raw)
-        rank = 0.0
-        if name:
-            found = _RANK.fullmatch(name)
-            rank = -1.0 if found is None else int(found[1])
-            if found and found[2] and "5" in found[2]:
-                rank += 0.5
-        if len(self) < MANY:
-            self[raw] = rank
-        return rank
+    if not name:
+        return 0.0
+    found = _RANK.fullmatch(name)
+    if found is None:
+        return -1.0
+    half = 0.5 if found[2] and "5" in found[2] else 0.0
+    return int(found[1]) + half

@@ -93,7 +93,7 @@ class Shards(Answers):
     reader: Reader
     sources: Sequence[Source]
     hashed: bool  # two people may share a number, and so a limit
-    engine: Engine | None = None
+    engine: Any = None
     client: Any = None
 
     def in_parts(self) -> Iterator[Answers]:
@@ -101,7 +101,7 @@ class Shards(Answers):
         for k in range(self.reader.parts):
             yield self.reader.answers([self.reader.columns(self.engine, k)])
 
-    def exact(self, statistic: str, limit: int | None = None, random: None = None) -> Ints:
+    def exact(self, statistic: str, limit: int | None = None, random: Any = None) -> Ints:
         """As `Answers.exact`. What a lost worker did is done again, with new random numbers."""
         count = partial(self.reader.exact, statistic, limit)
         parts = range(self.reader.parts)
