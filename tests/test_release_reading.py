@@ -41,7 +41,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
         "or --columns person=person,winner=winner,",
     ),
     "missing": ("person,winner\n", "the columns person, winner do not go together"),
-    "twice": ("winner,winner\n", "column 'winner' appears twice"),
+    "twice": ("winner,winner,loser\n", "unknown column 'winner': allowed is person"),
     "mixed": ("person,winner,loser,count\n", "counts with a column 'person'"),
     "more roles": (
         "person,first,winner,loser\n",
@@ -524,6 +524,8 @@ UNCLEAR: dict[str, tuple[str, dict[str, Any], str]] = {
     "an item is a column": ("A,B,winner\nB,A,A\n", {"items": ["A", "B", "C"],
         "columns": {"first": "A", "second": "B"}}, "--layout items: .*; or --layout sides: "),
     "an item is a role": ("first,second,winner\n", {"items": ["first", "b"]}, "--layout sides: "),
+    "two questions": ("person,Now [tea],Then [tea],[mate],[coffee]\n",
+        {"columns": {"person": "person"}}, "both mean tea: allowed is one, by --columns tea=NAME"),
     "a sign": ("person,ranking\n", {"items": ["x=y", "c"]}, "'x=y' .* names without > and ="),
     "an arrow": ("person,ranking\n", {"items": ["a->b", "c"]}, "'a->b' with a column 'ranking'"),
     "no row": (TWO + "a,tea,coffee,Left\n", {}, "no answers .*\n  1 x a winner that is neither"),

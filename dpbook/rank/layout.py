@@ -115,7 +115,7 @@ def heading(lines: Sequence[Sequence[str]]) -> list[str]:
 
 def layout_of(name: str, header: Sequence[str], options: Options) -> Layout:
     """The one reading of line 1; refused if there is none, or more than one."""
-    at = _columns(name, header, options)
+    at, twice = _columns(name, header, options)
     found = dict(_fitting(at, header, options))
     if not found:
         _no_layout(name, at, header, options)
@@ -124,6 +124,9 @@ def layout_of(name: str, header: Sequence[str], options: Options) -> Layout:
         ways = "; or ".join(f"--layout {layout}: {words}" for layout, words in readings.items())
         fail(name, f"line 1 can be read in {len(readings)} ways", f"one of them, by {ways}")
     ((layout, keys),) = found.items()
+    for key in ("person", *keys):
+        if key in twice:
+            fail(name, f"columns {twice[key]} both mean {key}", f"one, by --columns {key}=NAME")
     kind = KINDS.get(layout)
     if kind == "rankings" and "person" not in at:
         fail(name, "column 'person' is missing", "rankings with the person who gave them")
@@ -152,29 +155,33 @@ def _refuse_signs(options: Options) -> None:
             raise ValueError(f"items contains {short(item)} with a column 'ranking': {allowed}")
 
 
-def _columns(name: str, header: Sequence[str], options: Options) -> dict[str, int]:
-    """Where the roles, places and items are: as `columns` says, or by their own names."""
+def _columns(
+    name: str, header: Sequence[str], options: Options
+) -> tuple[dict[str, int], dict[str, str]]:
+    """Where the roles, places and items are, as `columns` says or by their own names.
+
+    And which of them two columns claim: that is refused where it counts.
+    """
     at: dict[str, int] = {}
-
-    def put(key: str, column: str) -> None:
-        if header.count(column) > 1:
-            fail(name, f"column {short(column)} appears twice", "one of that name, where it counts")
-        at[key] = header.index(column)
-
+    twice: dict[str, str] = {}
     for role, column in options.columns.items():
         wanted = " ".join(clean_name(column).split())
-        if wanted not in header:
+        if header.count(wanted) != 1:
             named = ", ".join(filter(None, header))
-            fail(name, f"column {short(wanted)} is missing", f"one of {named:.200}")
-        put(clean_name(role), wanted)
-    taken = set(at.values())
-    roles = {"person"}.union(*ROLES.values())
-    for column in header:
+            what = "appears twice" if wanted in header else "is missing"
+            fail(name, f"column {short(wanted)} {what}", f"one of {named:.200}")
+        at[clean_name(role)] = header.index(wanted)
+    named_columns = set(at.values())
+    roles = {"person"}.union(options.listed, *ROLES.values())
+    for k, column in enumerate(header):
         for key in _keys_of(column):
-            known = key in roles or key.isdecimal() or key in options.listed
-            if known and key not in at and header.index(column) not in taken:
-                put(key, column)
-    return at
+            if k in named_columns or not (key in roles or key.isdecimal()):
+                continue
+            if key not in at:
+                at[key] = k
+            elif at[key] != k and at[key] not in named_columns:
+                twice[key] = f"{short(header[at[key]])} and {short(column)}"
+    return at, twice
 
 
 def _keys_of(column: str) -> Iterator[str]:
