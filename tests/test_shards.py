@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dpbook.rank import read_answers, shards
 from dpbook.rank.facts import facts
 from dpbook.rank.layout import Options
-from dpbook.rank.reading import look
+from dpbook.rank.reading import answers_of, look
 
 duckdb = pytest.importorskip("duckdb")
 ITEMS = ["tea", "café", "mate, iced", "O'Neill"]
@@ -137,6 +137,11 @@ def test_everybody_keeps_the_limit_also_if_a_worker_dies(files, monkeypatch, clu
             pids = client.run(os.getpid)
             workers.scheduler.add_plugin(Kill())
             check(found)
+            counts = [f"{name}.csv" for name in files]
+            for k, name in enumerate(counts):
+                Path(name).write_text(f"winner,loser,count\ni0,i1,{k + 1}\n")
+            how = {"items": ["i0", "i1"], "scheduler": workers.scheduler_address}
+            assert answers_of(counts, **how).data.tolist() == [[0, 10], [0, 0]]
     assert len(killed) == 1
 
 
