@@ -193,7 +193,7 @@ def _loaded(path: Path, version: tuple[int, int]) -> dict[str, Claim]:
             words = f"same_as is {entry['same_as']!r}, must be a claim with its own check"
             problems.append(f"{name}: {words}")
             continue
-        taken = {key: other[key] for key in _INHERITED if key in other}
+        taken = {key: other[key] for key in _INHERITED if key in other and key not in entry}
         if "rests_on" in taken:
             taken["rests_on"] = _own_names(taken["rests_on"], entry["paper"], good)
         ledger[name] = claim = Claim(**({"notebook": None} | entry | taken))
