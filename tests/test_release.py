@@ -27,8 +27,8 @@ from dpbook.privacy import audit_sampler
 from dpbook.rank import Answers, Promise, answers, rank_privately
 from dpbook.rank import noise as noises
 from dpbook.rank.noise import Noise, SystemBits, rounded_up
+from dpbook.rank.places import possible_places, redrawn
 from dpbook.rank.promise import exact_epsilon
-from dpbook.rank.rank import _places, _redrawn
 from dpbook.rank.statement import statement_of
 from tests.oracles import NoFloats, clipped_distribution, clipped_tally
 
@@ -62,7 +62,7 @@ def situation(n: int, most: int, what: str, relation: str, statistic: str) -> tu
     """A promise, and all moves between data sets that it names."""
     kind, repeats = ("rankings", "one") if what == "rankings" else ("comparisons", what)
     how: dict[str, Any] = {"repeats": repeats, "relation": relation, "statistic": statistic}
-    promise = Promise(kind, n, "person", "1", max_answers=most, halves=True, **how)
+    promise = Promise.of(kind, n, "person", "1", max_answers=most, halves=True, **how)
     if kind == "rankings":  # whole, tied, partial
         rows: Any = product(range(-1, n), repeat=n)
         each = [Answers(kind, tuple("abcd"[:n]), np.array([ranks])) for ranks in rows]
@@ -241,7 +241,7 @@ def test_a_scale_is_never_rounded_down() -> None:
         assert scale < wide < max(scale * (1 + Fraction(1, 10**12)), Fraction(1, 2**48))
         assert max(wide.as_integer_ratio()) < 2**50
     assert rounded_up(Fraction(20, 3)) == Fraction(20, 3)
-    odd = Promise(**ALL | {"epsilon": "0.12345678901234567890123"})
+    odd = Promise.of(**ALL | {"epsilon": "0.12345678901234567890123"})
     assert odd.noise().scale * odd.epsilon >= odd.root_bound and odd.noise().draw(SystemBits()).size
 
 
@@ -315,7 +315,7 @@ def test_wide_noise_of_many_numbers() -> None:
 def test_the_narrowest_noise_is_chosen() -> None:
     kinds = set()
     for n, most in ((2, 1), (3, 1), (5, 3), (5, 10), (20, 20), (20, 190), (60, 1770)):
-        promise = Promise(**ALL | {"n_items": n, "max_answers": most})
+        promise = Promise.of(**ALL | {"n_items": n, "max_answers": most})
         noise = promise.noise()
         every = [Noise("root", n, Fraction(promise.root_bound))]
         every += [Noise("zonotope", n, Fraction(promise.zonotope_bound))] * (n > 3)
@@ -328,13 +328,14 @@ def test_the_narrowest_noise_is_chosen() -> None:
             narrower = sqrt(2 * variance) < noise.deviation
             assert other == (Noise("gaussian", n, variance, delta) if narrower else noise)
             kinds |= {noise.kind, other.kind}
-        vouched = replace(promise, has_persons=False, vouched=True)
+        about = {"n_items": n, "max_answers": most, "has_persons": False, "vouched": True}
+        vouched = Promise.of(**ALL | about)
         assert (vouched.repeats, vouched.l1) == ("keep", 4 * most)  # nobody can see a repeated pair
     assert kinds == {"root", "zonotope", "gaussian"}
     wide, pairs = {"n_items": 201, "max_answers": 4}, {"statistic": "pairs", "halves": True}
-    assert Promise(**ALL | wide).noise() == Noise("laplace", 201, Fraction(16))
-    assert Promise(**ALL | pairs).noise() == Noise("laplace", 12, Fraction(8))
-    weak = Promise("rankings", 60, "person", 50, relation="add_remove")  # type: ignore[arg-type]
+    assert Promise.of(**ALL | wide).noise() == Noise("laplace", 201, Fraction(16))
+    assert Promise.of(**ALL | pairs).noise() == Noise("laplace", 12, Fraction(8))
+    weak = Promise.of("rankings", 60, "person", 50, relation="add_remove")  # type: ignore[arg-type]
     assert weak.noise().kind == "root"  # the sampler of the zonotope would never come to an end
 
 
@@ -360,7 +361,7 @@ REFUSED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("message", REFUSED)
 def test_what_cannot_be_released_is_refused(message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
-        Promise(**ALL | REFUSED[message])
+        Promise.of(**ALL | REFUSED[message])
 
 
 def test_what_is_refused_is_not_charged(tmp_path: Path, monkeypatch: Patch) -> None:
@@ -384,13 +385,13 @@ def test_epsilon_and_delta_are_never_rounded_up() -> None:
     assert exact_epsilon("0.1") == Fraction(1, 10) == exact_epsilon(0.1) < Fraction(0.1)
     assert exact_epsilon(0.3) == Fraction(0.3) < Fraction(3, 10)
     assert exact_epsilon("1/3") == Fraction(1, 3) and exact_epsilon(2) == 2
-    some = [Promise(**ALL | {"delta": delta}).delta for delta in (0, "0", 0.0, "1e-6", 0.001)]
+    some = [Promise.of(**ALL | {"delta": delta}).delta for delta in (0, "0", 0.0, "1e-6", 0.001)]
     assert some == [0, 0, 0, Fraction(1, 10**6), Fraction(1, 1000)]
     for bad in ("0", "51", "nan", "inf", "one", True, None, -1, float("nan"), "1/0", "1e-9"):
         with pytest.raises(ValueError, match=r"epsilon = .*allowed is a number from 1e-6 to 50"):
             exact_epsilon(bad)  # type: ignore[arg-type]
         with pytest.raises(ValueError, match=r"delta = .*allowed is 0, or up to 1e-2"):
-            Promise(**ALL | {"delta": "2" if bad in ("0", "1e-9") else bad})
+            Promise.of(**ALL | {"delta": "2" if bad in ("0", "1e-9") else bad})
 
 
 @pytest.mark.parametrize(("kind", "said"), [(ValueError, "failed after"), (OverflowError, "failed"),
@@ -420,11 +421,11 @@ def test_counts_beyond_32_bits_and_at_the_limit(sampler: str, tmp_path: Path) ->
 
 def test_opendp_follows_the_same_distribution() -> None:
     pytest.importorskip("opendp")
-    scale = Promise("counts", 2, "comparison", "3/5", halves=True).noise("opendp").scale
+    scale = Promise.of("counts", 2, "comparison", "3/5", halves=True).noise("opendp").scale
     assert Fraction(20, 3) <= scale < Fraction(20, 3) * (1 + Fraction(1, 2**47))
     drawn = clipped_tally(Noise("laplace", DRAWS, scale, sampler="opendp").draw(SystemBits()), 27)
     assert audit_sampler(drawn, clipped_distribution(scale, 27), confidence=SURE).passed
-    wide = Promise(**ALL | {"epsilon": "1e-6", "max_answers": 10**5, "repeats": "keep"})
+    wide = Promise.of(**ALL | {"epsilon": "1e-6", "max_answers": 10**5, "repeats": "keep"})
     assert np.abs(wide.noise("opendp").draw(SystemBits())).max() > 2**31  # but once in 10^9
 
 
@@ -505,40 +506,42 @@ def test_pairs_are_fitted() -> None:
     assert all(0 <= row.reversal_probability <= 0.5 for row in release.ranking[:2])
     net = rank_privately(counts(table), epsilon=8, **how).ranking[1]
     assert net.item == "b" and net.noisy < 0  # which gets it wrong, as b is hardly asked about
-    loud = _redrawn(table, Noise("laplace", 6, Fraction(10**4)), np.arange(3))
+    loud = redrawn(table, Noise("laplace", 6, Fraction(10**4)), np.arange(3))
     assert 0.3 < min(loud) and max(loud) < 0.7
-    still = _redrawn(table, Noise("laplace", 6, Fraction(1, 50)), np.arange(3))
+    still = redrawn(table, Noise("laplace", 6, Fraction(1, 50)), np.arange(3))
     assert still == [1 / 200, 1 / 200]  # none was seen, which is not a chance of 0
 
 
 def test_places_hold_together_as_often_as_promised() -> None:
     """All true places lie in the ranges in 95 of 100 releases, but not in half the ranges."""
-    noise, places = Promise("counts", 5, "comparison", "1").noise(), np.arange(1, 6)
+    noise, places = Promise.of("counts", 5, "comparison", "1").noise(), np.arange(1, 6)
     noisy = np.array([2, 1, 0, -1, -2]) + noise.simulate(2000, np.random.default_rng(6))
     for width, enough in ((noise.width(0.05), True), (noise.width(0.05) // 2, False)):
-        ranges = (np.array(_places(scores, width)) for scores in noisy)
+        ranges = (np.array(possible_places(scores, width)).T for scores in noisy)
         good = sum((best <= places).all() and (places <= worst).all() for best, worst in ranges)
         assert (good >= 1850) == enough  # a chance of 0.95 gives fewer once in a million
 
 
 def test_the_sample_leaves_open_what_hoeffding_says() -> None:
     """People who all hand in one order of four items, or the other one."""
-    one = Promise("comparisons", 2, "person", "1", max_answers=1)
+    one = Promise.of("comparisons", 2, "person", "1", max_answers=1)
     assert one.sample_width(100, 0.05) == ceil(2 * sqrt(200 * log(2 / 0.05)))
-    width = Promise("rankings", 4, "person", "1").sample_width(200, 0.3)
+    width = Promise.of("rankings", 4, "person", "1").sample_width(200, 0.3)
     assert width == ceil(6 * sqrt(2 * 200 * log(12 / 0.3)))
     apart = 6 * np.abs(2 * np.random.default_rng(4).binomial(200, 0.5, size=20_000) - 200)
     assert (apart > width).mean() < 0.3 < (apart > 0.35 * width).mean()
     with pytest.raises(ValueError, match="people = 9: allowed is with person, replace, net"):
-        Promise("counts", 3, "comparison", "1").sample_width(9, 0.1)
+        Promise.of("counts", 3, "comparison", "1").sample_width(9, 0.1)
 
 
 # What it says
 
 
 def told(how: dict[str, Any], listed: bool = True, people: int | None = None) -> str:
-    promise = Promise(**ALL | how)
-    statement, short = statement_of(promise, promise.noise(), listed, "book", people)
+    promise = Promise.of(**ALL | how)
+    statement, short = statement_of(
+        promise, promise.noise(), listed=listed, sampler="book", people=people
+    )
     assert short[0].startswith("Protected: ") and short[1].startswith("Not protected: ")
     assert len(statement.split(". ")) > 6 and all(len(line) < 180 for line in short)
     return f"{statement} {' '.join(short)}"
@@ -589,7 +592,7 @@ def test_a_list_from_the_data_is_said_to_be_unprotected_first() -> None:
     plain, open_ = told({}), told({}, listed=False)
     said = "it does not protect the list of items itself, which was taken from the data"
     assert said in open_.split(". ")[0] and "given beforehand" not in open_
-    assert "If two data sets name the same items and differ in" in open_
+    assert "if two data sets name the same items and differ in" in open_
     assert "Not protected: the list of items, which was taken from the data as it is" in open_
     assert "taken from the data" not in plain and "random sample" not in plain
     assert "300 people were asked is public" in told({}, people=300)

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,16 +14,20 @@ from dataclasses import replace
 from errno import ENOSPC
 from fractions import Fraction
 from hashlib import sha256
+from html import unescape
+from itertools import product
 from pathlib import Path
 from threading import Thread
 from time import monotonic
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 from dpbook import __version__ as VERSION
-from dpbook.rank import Answers, Promise, Release, command, rank_privately, release
+from dpbook.estimators import ridge_mle
+from dpbook.rank import Answers, Promise, Release, names, rank_privately, release
 from dpbook.rank.command import main
 from dpbook.rank.ledger import Ledger, _sums, charge, exactly, fingerprint, fraction_of, settle
 from dpbook.rank.report import page
@@ -75,14 +80,15 @@ def test_a_release(rank: Call) -> None:
     text = (stated["statement"] + shown.out.split("\n\n")[1]).replace(",", " ").replace(". ", " ")
     assert not {"36", "37", "38", "39"} & set(text.split())  # lines, people, wins
     head, *rows = shown.out.split("\n\n")[0].splitlines()
-    names = ["rank", "item", "net wins with noise", "rank without noise", "rank in all people"]
+    names = ["rank", "item", "net wins with noise", "possible rank (95%)"]
+    names.append("possible rank in all people (95%)")
     assert [name.strip() for name in head.split("  ") if name] == names
     ends = {head.index(name) + len(name) for name in names[2:]}
     assert all(row[end - 1].isdigit() for row in rows for end in ends)  # aligned at the right
     lines = shown.out.split("\n\n")[1].splitlines()
     starts = "Protected: ", "Not protected: ", "By spent.jsonl: ", "Written: out.csv, out.privacy"
     assert all(map(str.startswith, lines, starts)) and len(lines) == 4
-    assert table[0][:3] == names[:3] and table[0][-1] == "worst rank in all people"
+    assert table[0][:3] == names[:3] and table[0][-1] == "worst possible rank in all people"
     assert [row[1] for row in table[1:]] == [row["item"] for row in stated["ranking"]]
     assert [int(row[2]) for row in table[1:]] == sorted(stated["released"], reverse=True)
     facts = {"epsilon": "1", "delta": "0", "relation": "replace", "protect": "person", "people": 50}
@@ -101,7 +107,7 @@ def test_items_from_the_data_are_said_to_be_unprotected(rank: Call) -> None:
     assert ": allowed is --items, --items-file, or --items-from-data, which" in rank(given, 2).err
     shown = rank(f"{given} --items-from-data --out out.csv --report out.html").out
     assert told()["items_from_data"] is True and "--items-from-data" in text_of("out.html")
-    assert told()["statement"] in text_of("out.html")
+    assert told()["statement"] in unescape(text_of("out.html"))
     for text in (shown, told()["statement"], text_of("out.html")):
         assert "the list of items" in text.split("rotect", 1)[1]
 
@@ -125,10 +131,12 @@ def test_the_check_is_for_the_keeper(rank: Call) -> None:
     text_of("answers.csv", "s,Tea,mate\n")
     shown = rank("answers.csv --items-from-data --protect person --max-answers 1 --check").out
     facts = """For your eyes only: nothing here is private, and you may not choose a limit by it.
+Line 1 is read so: column 'winner' names the winner and 'loser' the loser: 'A' and 'B' say that \
+'A' is better; 'person' says who answered.
 comparisons: 39 answers on 4 items
 38 people, 1 to 2 answers each
 1 people gave more than 1: 1 answers would be left out
-These differ only in case or blanks: 'tea' and 'Tea'
+These differ only in case or blanks: 'Tea' and 'tea'
 The items, and how many people name each: Tea 1, coffee 1, mate 38, tea 37
 Named by fewer than 10 people: Tea 1, coffee 1
 This can be ranked with an --epsilon.
@@ -137,8 +145,8 @@ This can be ranked with an --epsilon.
     shown = rank(f"{COUNTS} --check").out
     assert "counts: 100 answers on 2 items\n" in shown and "answers name each: a 100, b" in shown
     assert "of scale 2.\nIt moves leads by up to " in shown and "can be ranked.\n" in shown
-    assert "best beats worst" not in shown  # but if the number of people is public
-    assert "best beats worst" in rank(f"{PERSON} --people 38 --check").out
+    assert "the best item beats" not in shown  # but if the number of people is public
+    assert "the best item beats" in rank(f"{PERSON} --people 38 --check").out
 
 
 RANGE = "allowed is a number from 1e-6 to 50"
@@ -182,13 +190,14 @@ def test_refused_in_one_sentence(rank: Call, given: str, more: str) -> None:
 def test_somebodys_word_is_on_record(rank: Call) -> None:
     """Comparisons without persons, as well as counts."""
     Path("answers.csv").write_text("winner,loser\ntea,mate\n")
-    words = "--people 9 --protect person --epsilon 1 --max-answers"
+    words = "--protect person --epsilon 1 --max-answers"
     for given, plan in (
         (f"{ITEMS} {words} 20", f"comparisons --items 3 {words} 20"),
         (f"counts.csv --items a,b {words} 3", f"counts --items 2 {words} 3"),
     ):
-        rank(f"{given} --vouch --out out.csv --report out.html --force")
-        assert told()["vouched"] is True and f"--plan {plan} --vouch<" in text_of("out.html")
+        rank(f"{given} --people 9 --vouch --out out.csv --report out.html --force")
+        assert told()["vouched"] is True
+        assert f"--plan {plan} --people 9 --vouch<" in text_of("out.html")
 
 
 def test_what_must_be_given(rank: Call) -> None:
@@ -295,18 +304,6 @@ def test_a_file_that_comes_meanwhile_is_kept(tmp_path: Path, monkeypatch: Patch,
     assert path.read_text() == found.csv() and len(list(tmp_path.iterdir())) == 2
 
 
-def test_a_bar_for_those_who_wait(capsys: Capture, monkeypatch: Patch) -> None:
-    assert command._progress() is None  # nobody sees it
-    times = iter([0.0, 1.0, 2.5, 3.0])
-    monkeypatch.setattr(command, "monotonic", lambda: next(times))
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    show = command._progress()
-    for share in (0.2, 0.5, 1.0):
-        show(share)
-    said = capsys.readouterr().err
-    assert said.count("\r") == 2 and "50%" in said and said.endswith("100%\n")
-
-
 def named(*names: str) -> Release:
     """A release of such items, with ranks that it leaves open."""
     n = len(names)
@@ -326,7 +323,7 @@ def test_names_are_neither_formulas_nor_orders() -> None:
     assert [int(row[2]) for row in rows] == sorted(found.released.tolist(), reverse=True)
     html = page(found)
     assert "<script" not in html and "&lt;script&gt;" in html and "b&amp;" in html
-    assert release.plain("a\x1b[2J\u202e\x9b") == "a\ufffd[2J\ufffd\ufffd"
+    assert names.plain("a\x1b[2J\u202e\x9b") == "a\ufffd[2J\ufffd\ufffd"
 
 
 def test_a_report_for_everybody(tmp_path: Path) -> None:
@@ -353,6 +350,18 @@ def test_a_report_for_everybody(tmp_path: Path) -> None:
             assert (page_ == "rgb(255, 255, 255)") == (scheme == "light")
 
 
+EXPORTS = {
+    "google": "Timestamp,Email Address,Rank these [tea],Rank these [coffee],Why?\n"
+    '1/3,a@x,2nd choice,1st choice,"well,\nso"\n2/3,b@x,2nd choice,1st choice,\n',
+    "qualtrics": "StartDate,ResponseId,Q1_1,Q1_2\nStart,Response,Rank - tea,Rank - coffee\n"
+    '"{""ImportId"":1}",x,y,"z\n"\n1,R_1,2,1\n2,R_2,-99,1\n',
+    "surveymonkey": "Respondent ID,Rank the drinks,\n,tea,coffee\n11,2,1\n12,N/A,1\n",
+    "microsoft": "ID,Email,Rank the drinks\n1,a@x,coffee;tea;\n2,b@x,coffee;tea;\n",
+    "limesurvey": '"id","submitdate","Q1[1]","Q1[2]"\n"1","x","A2","A1"\n"2","x","A2",""\n',
+    "battles": "model_a,model_b,winner,judge\nm1,m2,model_b,j1\nm1,m2,tie (bothbad),j2\n",
+}
+
+
 def test_every_example_of_the_help_runs(rank: Call, capsys: Capture) -> None:
     """With files as it describes them, each with the line that it shows."""
     with pytest.raises(SystemExit):
@@ -363,11 +372,23 @@ def test_every_example_of_the_help_runs(rank: Call, capsys: Capture) -> None:
     form = "E-Mail;Links;Rechts;Besser;x\nann;tea;maté;Unentschieden;\nbob;maté;tea;maté;\n"
     Path("forms.csv").write_bytes(form.encode("cp1252"))
     Path("rankings.csv").write_text("person,ranking\nann,tea > coffee = mate\n")
+    for name, content in EXPORTS.items():
+        Path(f"{name}.csv").write_text(content)
+    Path("models.txt").write_text("m1\nm2\n")
     lines = said.split("examples:")[1].replace("\\\n", " ").splitlines()
     examples = [line.split("rank ", 1)[1] for line in lines if "dpbook rank" in line]
-    assert len(examples) == 4
+    assert len(examples) == 4 + len(EXPORTS)
     for words in examples:
-        rank(words)
+        assert main(shlex.split(words)) == 0
+    for name in EXPORTS:  # as many people, or answers, as the file has, and the right winner
+        (words,) = (words for words in examples if f"{name}.csv" in words)
+        assert name in said and main([*shlex.split(words), "--check"]) == 0
+        shown = capsys.readouterr().out
+        assert "\n2 people, 1 to 1 " in shown, shown
+        given = shlex.split(words.replace("--epsilon 1", "--epsilon 50"))
+        assert main([*given, "--only", "first"]) == 0
+        first = capsys.readouterr().out.split("\n")[1].split()[1]
+        assert first == {"battles": "m2"}.get(name, "coffee")
     shown = rank(next(words for words in examples if "forms.csv" in words) + " --check").out
     assert "comparisons: 2 answers on 4 items" in shown
     # each layout that the help shows is read
@@ -387,7 +408,7 @@ def test_every_example_of_the_help_runs(rank: Call, capsys: Capture) -> None:
 def promised(protect: str, epsilon: object, **more: object) -> Promise:
     """Rankings of three items, or comparisons."""
     limit = 5 if protect == "person" else None
-    return Promise("comparisons", 3, protect, epsilon, max_answers=limit, **more)  # type: ignore
+    return Promise.of("comparisons", 3, protect, epsilon, max_answers=limit, **more)  # type: ignore
 
 
 def test_the_ledger_adds_up_exactly(tmp_path: Path) -> None:
@@ -513,3 +534,64 @@ def test_what_was_decided_is_on_record(rank: Call) -> None:
     rank(f"{single} --ledger l.jsonl --force --out o.csv")
     assert json.loads(Path("o.privacy.json").read_text())["repeats"] == "keep"
     assert Path("l.jsonl").stat().st_mode & 0o077 == 0  # the ledger is for its keeper
+
+
+def test_a_table_goes_in_and_out(rank: Call) -> None:
+    """Of three entrances one is a data frame, and all take what the command takes."""
+    pandas = pytest.importorskip("pandas")
+    how = {"items": ["tea", "mate"], "columns": {"person": "Who"}, "labels": {"A1": "tea"}}
+    how |= {"epsilon": 50, "protect": "person", "max_answers": 1}
+    frame = pandas.DataFrame({"Who": ["a", "b"], "winner": ["A1", "tea"], "loser": ["mate"] * 2})
+    frame.to_csv("frame.csv")
+    for source in (frame, "frame.csv", Path("frame.csv"), ["frame.csv"]):
+        release = rank_privately(source, **how)
+        assert release.to_frame()["item"].tolist() == ["tea", "mate"]
+        assert (
+            "labels" in str(release.read.typed) and "'Who' says who answered" in release.statement
+        )
+    with pytest.raises(ValueError, match="items is given with answers that were read: allowed is"):
+        rank_privately(DATA, epsilon=1, protect="comparison", items=["a", "b"])
+
+
+@pytest.mark.parametrize("n", [10**7, 10**10, 10**15])
+def test_many_answers_are_fitted(rank: Call, n: int) -> None:
+    """Rounding of sums of so many once failed after the charge."""
+    table = np.array([[0, 3, 1], [1, 0, 2], [1, 0, 0]])
+    names = ["tea", "coffee", "mate"]
+    rows = product(range(3), repeat=2)
+    text = "".join(f"{names[i]},{names[j]},{n * table[i, j]}\n" for i, j in rows if i != j)
+    Path("counts.csv").write_text(f"winner,loser,count\n{text}")
+    given = "counts.csv --items tea,coffee,mate --protect comparison --epsilon 1 --release pairs"
+    rank(f"{given} --out out.csv --ledger spent.jsonl --force")
+    strength = {row["item"]: row["noisy"] for row in told()["ranking"]}
+    solved = ridge_mle(table, gamma=0).theta  # of the shares; noise and ridge are below 1e-6 of n
+    assert [strength[name] for name in names] == pytest.approx(solved, abs=1e-5)
+
+
+def test_what_was_drawn_is_shown_whatever_happens(rank: Call, monkeypatch: Patch) -> None:
+    for error in (RuntimeError("no fit"), KeyboardInterrupt()):
+        monkeypatch.setattr("dpbook.rank.rank.ranked", Mock(side_effect=error))
+        shown = rank(f"{COUNTS} --ledger spent.jsonl", 1).err
+        assert "after the noise was drawn" in shown and "items ['a', 'b'], released [" in shown
+    assert text_of("spent.jsonl").count("data_sha256") == 2
+
+
+def test_three_sizes_to_choose_epsilon_by(rank: Call) -> None:
+    shown = rank("--plan --items 4 --protect person --max-answers 2").out
+    rows = [line.split() for line in shown.splitlines() if line.strip()[:5] in ("small", "large")]
+    small, large = ([int(cell) for cell in row[2::2]] for row in rows)
+    assert len(small) == 4 and small == sorted(small) and all(np.less_equal(small, large))
+
+
+def test_the_query_of_the_readme_limits_everybody(rank: Call) -> None:
+    """Who counts with an engine of their own: three answers of each person, in a file of counts."""
+    duckdb = pytest.importorskip("duckdb")
+    query = (ROOT / "README.md").read_text().split("```sql\n")[1].split("```")[0]
+    rows = [f"p{k // 5},{'tea,mate' if k % 2 else 'mate,tea'}\n" for k in range(50)]
+    Path("answers.csv").write_text("person,winner,loser\n" + "".join(rows))
+    base = duckdb.connect()
+    base.execute("CREATE TABLE answers AS FROM read_csv('answers.csv')")
+    base.execute(f"COPY ({query}) TO 'own.csv'")
+    given = "own.csv --items tea,mate --protect person --max-answers 3 --vouch --epsilon 1"
+    assert "counts: 30 answers on 2 items" in rank(f"{given} --check").out
+    rank(given)

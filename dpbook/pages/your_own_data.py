@@ -108,7 +108,7 @@ def release_loss(
     """
     about: dict[str, Any] = {"max_answers": limit, "repeats": "one", "relation": "replace"} | how
     about["statistic"] = "pairs" if statistic == "pairs" else "net"
-    noise = Promise("comparisons", 3, "person", epsilon, **about).noise()
+    noise = Promise.of("comparisons", 3, "person", epsilon, **about).noise()
     rule = statistic, limit if kept else None, about["repeats"]
     pmfs = true_distributions(3, ((0, 1), (2, 0), (0, 2)), *rule)
     values, scale = np.array(sorted(set().union(*pmfs))), factor * float(noise.scale)

@@ -6,7 +6,7 @@ The command ``dpbook rank`` is this package on the command line.
 """
 
 from dpbook.rank.answers import Answers
-from dpbook.rank.files import BadFile
+from dpbook.rank.names import BadFile
 from dpbook.rank.promise import Promise
 from dpbook.rank.rank import rank_privately
 from dpbook.rank.reading import from_arrays, from_frame, read_answers

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
 from os import urandom
 from typing import Any
-from unicodedata import category, normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbook import _validation as check
 from dpbook._typing import Ints
+from dpbook.rank.names import public_items
 
-MOST_ITEMS = 10_000
 MOST_PAIR_ITEMS = 1000
 MOST_COUNT = 2**53
 _CHUNK = 2**24  # entries of rankings at once
+
+
+@dataclass(frozen=True)
+class Read:
+    """How answers came here: what may be said of it in public, decided before any look at them."""
+
+    words: str = "they were given as arrays"
+    typed: tuple[str, ...] = ()  # options that read a file in the same way
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +51,8 @@ class Answers:
         What it means that a ranking leaves out an item; the data have its rank, or -1.
     listed : bool
         The items were given by the caller; otherwise they are those that the data name.
+    read : Read
+        How they were read, for the statement.
 
     Examples
     --------
@@ -60,6 +69,7 @@ class Answers:
     repeats: str = "one"
     listed: bool = True
     unranked: str = "below"
+    read: Read = Read()
 
     def __post_init__(self) -> None:
         check.choice("kind", self.kind, ("comparisons", "rankings", "counts"))
@@ -95,6 +105,15 @@ class Answers:
             if array.dtype.kind not in types or array.shape != (size,):
                 given = f"{name} has shape {array.shape} and type {array.dtype}"
                 raise ValueError(f"{given}: allowed are {what}, {size} of them")
+
+    @property
+    def has_persons(self) -> bool:
+        """Whether the data say who gave which answer."""
+        return self.person is not None
+
+    def in_parts(self) -> Iterator[Answers]:
+        """All of them at once; `dpbook.rank.shards` has more parts."""
+        yield self
 
     @property
     def halves(self) -> bool:
@@ -159,32 +178,6 @@ class Answers:
         if self.person is None:
             raise ValueError("the data do not say who gave which answer")
         return np.asarray(self.person)
-
-
-def public_items(items: object) -> tuple[str, ...]:
-    """Names of items that may be printed: 2 or more, all different, without control characters."""
-    names = [] if isinstance(items, str | bytes) else list(items)  # type: ignore[call-overload]
-    for name in names:
-        if not isinstance(name, str) or not printable(name):
-            allowed = "allowed are names, not empty and without control characters"
-            raise ValueError(f"items contains {name!r:.60}: {allowed}")
-    clean = [clean_name(name) for name in names]
-    if twice := [name for name, times in Counter(clean).items() if times > 1]:
-        raise ValueError(f"items contains {twice[0]!r:.60} more than once: allowed is once")
-    if not 2 <= len(clean) <= MOST_ITEMS:
-        raise ValueError(f"items has {len(clean)} names: allowed are 2 to {MOST_ITEMS} items")
-    return tuple(clean)
-
-
-def clean_name(name: str) -> str:
-    """A name without spaces around it, in one spelling of its accents."""
-    name = name.strip()
-    return name if name.isascii() else normalize("NFC", name)
-
-
-def printable(name: str) -> bool:
-    """Whether a name says something, and nothing to a terminal."""
-    return bool(name.strip()) and not any(category(c) in ("Cc", "Cf", "Cs") for c in name.strip())
 
 
 def _beyond(limit: int, random: NDArray[np.uint64] | None, *groups: Ints) -> NDArray[np.intp]:

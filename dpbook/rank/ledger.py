@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -15,12 +14,11 @@ from hashlib import file_digest, sha256
 from math import exp
 from os import PathLike, fspath
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import dpbook
-
-if TYPE_CHECKING:
-    from dpbook.rank.promise import Promise
+from dpbook.rank.names import fraction_of
+from dpbook.rank.promise import Promise
 
 _PROMISED = "protect relation epsilon delta statistic only max_answers".split()
 _ALLOWED = "allowed is a ledger that this command wrote"
@@ -125,13 +123,6 @@ def fingerprint(files: Sequence[Path]) -> str | None:
         with open(name, "rb") as file:
             digests.append(file_digest(file, "sha256").hexdigest())
     return digests[0] if len(digests) == 1 else sha256("\n".join(digests).encode()).hexdigest()
-
-
-def fraction_of(text: str) -> Fraction:
-    """The fraction that a text says exactly; else a ValueError, as where it would never end."""
-    if len(text) > 80 or not re.fullmatch(r"[^eE]*([eE][+-]?\d\d?)?", text):
-        raise ValueError
-    return Fraction(text)
 
 
 def budget_of(value: object) -> Fraction:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import combinations
 from math import comb
-from os import PathLike
 
 import numpy as np
 from scipy.special import expit
@@ -32,29 +32,21 @@ class Plan:
     note: str
 
     def __str__(self) -> str:
-        rows = [("best beats worst", *self.columns)]
+        lines = [self.heading, ""]
         for spread, row in zip(self.spreads, self.values.T, strict=True):
-            cells = [f"{100 * x:.3g} %" for x in row[:4].round(4)] + [f"{x:.1f}" for x in row[4:]]
-            rows.append((f"{100 * expit(spread):.0f} times in 100", *cells))
-        wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        table = ["  ".join(map(str.rjust, row, wide)) for row in rows]
-        return "\n".join([self.heading, "", *table, "", self.note])
-
-    def plot(self, path: str | PathLike[str]) -> None:
-        """Draw the percentages into a file, in the format that its name ends with."""
-        try:
-            from matplotlib.figure import Figure
-        except ModuleNotFoundError:
-            allowed = "allowed is a plan without a picture, or pip install matplotlib"
-            raise ValueError(f"plot = {path!r}: matplotlib is not installed: {allowed}") from None
-        axes = (figure := Figure(layout="constrained")).subplots()
-        for k, name in enumerate(self.columns[:4]):
-            y, bar = 100 * self.values[k], 196 * self.errors[k]
-            axes.errorbar(self.spreads, y, bar, fmt="-" + "osDv"[k], label=name)
-        axes.set_xticks(self.spreads, [f"{100 * expit(spread):.0f}" for spread in self.spreads])
-        axes.set(xlabel="times in 100 that the best beats the worst", ylabel="%", ylim=(-2, 102))
-        axes.legend()
-        figure.savefig(path)
+            often = f"{100 * expit(spread):.0f} times in 100"
+            cells = [f"{100 * x:.3g} %" for x in row[:4].round(4)]
+            lines.append(f"If the best item beats the worst {often}, a release gets right:")
+            if len(row) == 1:
+                lines.append(f"    {self.columns[0]} in {cells[0]} of all cases.")
+                continue
+            right = ", ".join(
+                f"{name} in {cell}" for name, cell in zip(self.columns[:3], cells, strict=False)
+            )
+            open_ = " or, for all people, ".join(f"{x:.1f}" for x in row[4:])
+            lines.append(f"    {right} of all cases; {cells[3]} of the pairs come out wrong,")
+            lines.append(f"    and an item has {open_} possible ranks.")
+        return "\n".join([*lines, "", self.note])
 
 
 def planned(
@@ -79,15 +71,15 @@ def planned(
     note = f"{replicates:,} simulated data sets; standard errors are at most "
     note += f"{50 / replicates**0.5:.1f} percentage points"
     if promise.only:
-        columns: tuple[str, ...] = ("first place" if k == 1 else f"top {k}",)
+        columns: tuple[str, ...] = ("the first place" if k == 1 else f"the top {k}",)
         data = _alone(net, k, float(noise.scale), rng)
     else:
         widths = [noise.width(0.05)]
         heading += f"; no difference moves by more than {widths[0]:,} net wins (95 % sure)"
         if (promise.protect, promise.relation) == ("person", "replace"):
             widths.append(noise.width(0.025) + promise.sample_width(people, 0.025))
-        places = ("places open by noise", "and by sample")[: len(widths)]
-        columns = ("first place", f"top {k}", "order", "wrong pairs", *places)
+        places = ("possible ranks", "possible ranks in all people")[: len(widths)]
+        columns = ("the first place", f"the top {k}", "the order", "wrong pairs", *places)
         noisy = net + rng.random(net.shape) / 4 + noise.simulate(replicates, rng)  # without ties
         data = _met(noisy, k, widths)
         note += f", of wrong pairs {100 * data[3].std(axis=-1).max() / replicates**0.5:.2g}"
@@ -95,6 +87,29 @@ def planned(
         note += f"; normal net wins move them by up to {100 * bound:.2g} points (Berry and Esseen)"
     errors = data.std(axis=-1, ddof=1) / replicates**0.5
     return Plan(f"{heading}.", spreads, columns, data.mean(axis=-1), errors, f"{note}.")
+
+
+SIZES = {"small": 100, "medium": 1000, "large": 10_000}  # surveys, in people
+EPSILONS = ("1/10", "1/2", "1", "2")
+SPREAD = 2.0  # log-odds with which the best item beats the worst
+
+
+def choices_of_epsilon(promise: Promise, *, rng: np.random.Generator) -> str:
+    """How often the first place comes out right, for three sizes of a survey."""
+    rows = [("survey", "people", *(f"epsilon = {epsilon}" for epsilon in EPSILONS))]
+    for name, people in SIZES.items():
+        cells = []
+        for epsilon in EPSILONS:
+            asked = replace(promise, epsilon=Fraction(epsilon))
+            plan = planned(asked, people, spreads=(SPREAD,), rng=rng)
+            cells.append(f"{100 * plan.values[0, 0]:.0f} %")
+        rows.append((name, f"{people:,}", *cells))
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    table = ["  ".join(map(str.rjust, row, wide)) for row in rows]
+    often = f"beats the worst {100 * expit(SPREAD):.0f} times in 100"
+    head = f"How often the first of {promise.n_items} items comes out right, if the best {often}:"
+    end = "Choose before you look at the data; with --epsilon and --people the plan says more."
+    return "\n".join([head, "", *table, "", end])
 
 
 def _met(noisy: Array, k: int, widths: list[int]) -> Array:

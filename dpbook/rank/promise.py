@@ -15,8 +15,8 @@ from typing import NoReturn
 
 from dpbook import _validation as check
 from dpbook.mechanisms.noise import discrete_gaussian_variance
-from dpbook.rank.answers import MOST_ITEMS, MOST_PAIR_ITEMS
-from dpbook.rank.ledger import fraction_of
+from dpbook.rank.answers import MOST_PAIR_ITEMS
+from dpbook.rank.names import MOST_ITEMS, fraction_of
 from dpbook.rank.noise import Noise, opendp_scale, rounded_up
 
 MOST_SCALE = 2**40  # of noise, so that nothing overflows
@@ -24,9 +24,9 @@ MOST_SETS = 10**6
 MOST_KNORM_ITEMS = 200
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Promise:
-    """Who is protected against what, checked: what cannot be released is refused here.
+    """Who is protected against what, as it holds: `Promise.of` checks what is asked for.
 
     Attributes
     ----------
@@ -34,13 +34,12 @@ class Promise:
         As of `Answers`.
     protect : {"person", "comparison"}
         Everything that one person answered, or one comparison of any two items.
-    epsilon, delta : str, Fraction or number
+    epsilon, delta : Fraction
         From 1e-6 to 50, and from 0 to 1e-2, which may be lost if noise is narrower for it.
-        A text such as "0.1" or "1/3" is taken exactly, a float never above what it prints as.
     relation : {"replace", "add_remove"}
         What is protected may become anything else, less or nothing; or it is there or not.
     max_answers : int, optional
-        How many answers (for rankings: rankings, 1 by default) of each person count.
+        How many answers (for rankings: rankings) of each person count.
     statistic, only : {"net", "pairs"}, int
         What is released; or nothing but the best so many items.
     has_persons, vouched : bool
@@ -51,57 +50,106 @@ class Promise:
     n_items: int
     protect: str
     epsilon: Fraction
-    delta: Fraction = Fraction(0)
-    relation: str = "replace"
-    max_answers: int | None = None
-    repeats: str = "one"
-    halves: bool = False
-    statistic: str = "net"
-    only: int | None = None
-    has_persons: bool = True
-    vouched: bool = False
-    unranked: str = "below"
+    delta: Fraction
+    relation: str
+    max_answers: int | None
+    repeats: str
+    halves: bool
+    statistic: str
+    only: int | None
+    has_persons: bool
+    vouched: bool
+    unranked: str
 
-    def __post_init__(self) -> None:
-        check.choice("kind", self.kind, ("comparisons", "rankings", "counts"))
-        check.choice("protect", self.protect, ("person", "comparison"))
-        check.choice("relation", self.relation, ("replace", "add_remove"))
-        check.choice("repeats", self.repeats, ("one", "keep"))
-        check.choice("statistic", self.statistic, ("net", "pairs"))
-        most = MOST_PAIR_ITEMS if self.statistic == "pairs" else MOST_ITEMS
-        check.integer(f"items for {self.statistic!r}", self.n_items, 2, most)
-        delta = _exact("delta", self.delta, Fraction(0), Fraction(1, 100), "0, or up to 1e-2")
-        person, ranked, limit = self.protect == "person", self.kind == "rankings", self.max_answers
-        limit = 1 if limit is None and person and ranked else limit
-        known = self.has_persons and self.kind != "counts"
-        vouched = self.vouched and person and not known
-        # Where persons are not known, nobody can see that a pair was answered twice.
-        repeats = self.repeats if person and known else "keep"
-        vars(self).update(epsilon=exact_epsilon(self.epsilon), delta=delta, max_answers=limit)
-        vars(self).update(has_persons=known, vouched=vouched, repeats=repeats)
+    @classmethod
+    def of(
+        cls,
+        kind: str,
+        n_items: int,
+        protect: str,
+        epsilon: object,
+        *,
+        delta: object = 0,
+        relation: str = "replace",
+        max_answers: int | None = None,
+        repeats: str = "one",
+        halves: bool = False,
+        statistic: str = "net",
+        only: int | None = None,
+        has_persons: bool = True,
+        vouched: bool = False,
+        unranked: str = "below",
+    ) -> Promise:
+        """The promise, checked: what cannot be released is refused here.
+
+        A text such as "0.1" or "1/3" is taken exactly, a float never above what it prints as. Of
+        rankings one counts by default; where persons are not known, nobody can see that a pair was
+        answered twice.
+        """
+        check.choice("kind", kind, ("comparisons", "rankings", "counts"))
+        check.choice("protect", protect, ("person", "comparison"))
+        check.choice("relation", relation, ("replace", "add_remove"))
+        check.choice("repeats", repeats, ("one", "keep"))
+        check.choice("statistic", statistic, ("net", "pairs"))
+        most = MOST_PAIR_ITEMS if statistic == "pairs" else MOST_ITEMS
+        check.integer(f"items for {statistic!r}", n_items, 2, most)
+        person = protect == "person"
+        known = has_persons and kind != "counts"
+        if max_answers is None and person and kind == "rankings":
+            max_answers = 1
+        found = cls(
+            kind=kind,
+            n_items=n_items,
+            protect=protect,
+            epsilon=exact_epsilon(epsilon),
+            delta=_exact("delta", delta, Fraction(0), Fraction(1, 100), "0, or up to 1e-2"),
+            relation=relation,
+            max_answers=max_answers,
+            repeats=repeats if person and known else "keep",
+            halves=halves,
+            statistic=statistic,
+            only=only,
+            has_persons=known,
+            vouched=vouched and person and not known,
+            unranked=unranked,
+        )
+        found._check_limit()
+        found._check_only()
+        if found.l1 / found.epsilon > MOST_SCALE:
+            given = f"max_answers = {max_answers} with epsilon = {found.epsilon}"
+            _refuse(given, "noise of a scale of at most 2**40")
+        return found
+
+    def _check_limit(self) -> None:
+        """Refuse what bounds nobody's answers, or bounds them for nothing."""
+        limit = self.max_answers
         if limit is not None:
             check.integer("max_answers", limit, 1, 10**9)
-        if ranked and not person:
-            _refuse("protect = 'comparison' with rankings", "'person'")
-        if limit is not None and not person:
-            _refuse(f"max_answers = {limit} with protect = 'comparison'", "None")
-        if person and not known and not vouched:
+        if self.protect == "comparison":
+            if self.kind == "rankings":
+                _refuse("protect = 'comparison' with rankings", "'person'")
+            if limit is not None:
+                _refuse(f"max_answers = {limit} with protect = 'comparison'", "None")
+            return
+        if not self.has_persons and not self.vouched:
             given = "protect = 'person', but nobody can bound what one person adds, since the data "
             allowed = "'comparison', or vouched=True (--vouch) if nobody gave more than max_answers"
             _refuse(f"{given}do not say who gave which answer", allowed)
-        if person and limit is None:
+        if limit is None:
             allowed = "a whole number from 1, of the answers of a person that count, fixed before"
             _refuse("max_answers is missing", f"{allowed} looking at the data")
-        if (k := self.only) is not None:
-            check.integer("only", k, 1, self.n_items - 1)
-            if self.statistic == "pairs" or self.delta:
-                given = f"only = {k} with statistic = {self.statistic!r}, delta = {self.delta}"
-                _refuse(given, "'net' and 0")
-            if comb(self.n_items, k) > MOST_SETS:
-                _refuse(f"only = {k} of {self.n_items} items", f"at most {MOST_SETS} sets of them")
-        if self.l1 / self.epsilon > MOST_SCALE:
-            given = f"max_answers = {self.max_answers} with epsilon = {self.epsilon}"
-            _refuse(given, "noise of a scale of at most 2**40")
+
+    def _check_only(self) -> None:
+        """Refuse a choice that permute-and-flip cannot make."""
+        if self.only is None:
+            return
+        check.integer("only", self.only, 1, self.n_items - 1)
+        if self.statistic == "pairs" or self.delta:
+            given = f"only = {self.only} with statistic = {self.statistic!r}, delta = {self.delta}"
+            _refuse(given, "'net' and 0")
+        if comb(self.n_items, self.only) > MOST_SETS:
+            given = f"only = {self.only} of {self.n_items} items"
+            _refuse(given, f"at most {MOST_SETS} sets of them")
 
     @property
     def changes(self) -> int:

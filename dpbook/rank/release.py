@@ -7,7 +7,7 @@ import io
 import json
 import os
 from contextlib import suppress
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
@@ -16,38 +16,20 @@ from unicodedata import combining, east_asian_width
 
 import dpbook
 from dpbook._typing import Ints
+from dpbook.rank.answers import Read
 from dpbook.rank.ledger import Spent
+from dpbook.rank.names import plain
 from dpbook.rank.noise import Noise
+from dpbook.rank.places import Placed
 from dpbook.rank.promise import Promise
+from dpbook.rank.report import page
+from dpbook.rank.statement import TOGETHER
 
-STATISTICS = {
-    "net": "net wins: wins minus losses of each item",
-    "pairs": "how often each item won against each other item",
-}
 SCORES = {"net": "net wins with noise", "pairs": "strength"}
-_RANGES = ("rank without noise", "rank in all people")
-TOGETHER = 0.95  # probability with which all ranges of ranks hold at once
+POSSIBLE = "possible rank"  # which the noise leaves open, with probability TOGETHER
+LIKELY = "possible rank in all people"
 Target = str | PathLike[str] | None
 Paths = tuple[Path, ...]
-
-
-@dataclass(frozen=True)
-class Placed:
-    """One item of a released ranking; None for what is not known.
-
-    ``reversal_probability`` is, for net wins, the largest chance with which noise alone shows at
-    least this lead over the next item, or the other order, if the kept answers give none; for
-    "pairs", how often both change places when such noise is added once more.
-    """
-
-    place: int | None  # 1 for the best
-    item: str
-    noisy: float | None = None  # the noisy score; a strength in log-odds for "pairs"
-    reversal_probability: float | None = None
-    best: int | None = None  # the places between which all items lie together, with chance 0.95
-    worst: int | None = None
-    likely_best: int | None = None  # the same for all people of whom those asked are a sample
-    likely_worst: int | None = None
 
 
 @dataclass(frozen=True)
@@ -64,6 +46,7 @@ class Release:
     people: int | None  # who were asked, if their number is public
     statement: str  # all that is promised and not
     short: tuple[str, str]  # a line on either
+    read: Read  # how the answers were
     spent: Spent | None = None  # what the ledger says, if there is one
 
     def __str__(self) -> str:
@@ -77,24 +60,54 @@ class Release:
 
     def table(self) -> list[tuple[str, ...]]:
         """Names of columns, then a row for each item, in words."""
-        named = ("rank", "item", SCORES[self.promise.statistic], *_RANGES)
+        score = SCORES[self.promise.statistic]
+        sure = f"({TOGETHER:.0%})"
         form = ".3f" if self.promise.statistic == "pairs" else ".0f"
-        rows = []
-        for row in self.ranking:
-            noisy = "" if row.noisy is None else f"{row.noisy:{form}}"
-            ranks = _range(row.best, row.worst), _range(row.likely_best, row.likely_worst)
-            rows.append((str(row.place or ""), row.item, noisy, *ranks))
-        return list(zip(*(c for c in zip(named, *rows, strict=True) if any(c[1:])), strict=True))
+        columns = {
+            "rank": [str(row.place or "") for row in self.ranking],
+            "item": [row.item for row in self.ranking],
+            score: ["" if row.noisy is None else f"{row.noisy:{form}}" for row in self.ranking],
+            f"{POSSIBLE} {sure}": [_range(row.best, row.worst) for row in self.ranking],
+            f"{LIKELY} {sure}": [_range(row.likely_best, row.likely_worst) for row in self.ranking],
+        }
+        known = [(name, *cells) for name, cells in columns.items() if any(cells)]
+        return list(zip(*known, strict=True))
+
+    def columns(self) -> dict[str, list[Any]]:
+        """What is known of each item, by names of columns, in numbers."""
+        names = {
+            "rank": "place",
+            "item": "item",
+            SCORES[self.promise.statistic]: "noisy",
+            "chance of reversal by noise": "reversal_probability",
+            f"best {POSSIBLE}": "best",
+            f"worst {POSSIBLE}": "worst",
+            f"best {LIKELY}": "likely_best",
+            f"worst {LIKELY}": "likely_worst",
+        }
+        found = {name: [getattr(row, key) for row in self.ranking] for name, key in names.items()}
+        return {name: cells for name, cells in found.items() if set(cells) != {None}}
+
+    def to_frame(self) -> Any:
+        """The ranking as a data frame of pandas, for what it can do: plots, LaTeX, Excel."""
+        import pandas
+
+        return pandas.DataFrame(self.columns())
 
     def csv(self) -> str:
         """The ranking as a CSV file; what a spreadsheet would take for a formula is quoted."""
-        text, score = io.StringIO(), SCORES[self.promise.statistic]
-        ends = (f"{end} {name}" for name in _RANGES for end in ("best", "worst"))
-        named = ("rank", "item", score, "chance of reversal by noise", *ends)
-        columns = zip(named, *map(astuple, self.ranking), strict=True)
-        given = [map(_cell, c) for c in columns if any(cell is not None for cell in c[1:])]
-        csv.writer(text, lineterminator="\n").writerows(zip(*given, strict=True))
+        text = io.StringIO()
+        columns = self.columns()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        for row in zip(*columns.values(), strict=True):
+            writer.writerow([_cell(value) for value in row])
         return text.getvalue()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the table, as the ledger has it; one of the data would tell too much."""
+        return sha256(self.csv().encode()).hexdigest()
 
     def json(self) -> str:
         """The statement and the numbers behind it, for a second file."""
@@ -102,7 +115,10 @@ class Release:
         facts: dict[str, Any] = {
             "statement": self.statement,
             "version": dpbook.__version__,
-            "id": self.spent.id if self.spent else sha256(self.csv().encode()).hexdigest()[:16],
+            "id": self.spent.id if self.spent else self.digest[:16],
+            "output_sha256": self.digest,
+            "read": self.read.words,
+            "options": list(self.read.typed),
             **{name: getattr(self.promise, name) for name in (*names.split(), "statistic", "only")},
             "items_from_data": not self.listed,
             "people": self.people,
@@ -120,8 +136,6 @@ class Release:
 
     def write(self, path: Target, *, force: bool = False, report: Target = None) -> Paths:
         """Write the ranking as CSV, the statement beside it, a report; never over another file."""
-        from dpbook.rank.report import page
-
         if self.sampler == "repeatable":
             raise ValueError("sampler = 'repeatable': allowed are 'book', 'opendp' for a release")
         targets = out_files(path, force=force, report=report)
@@ -155,11 +169,6 @@ def out_files(path: Target, *, force: bool = False, report: Target = None) -> Pa
             with suppress(OSError):
                 _part(target).unlink(missing_ok=True)
     return tuple(targets)
-
-
-def plain(text: str) -> str:
-    """What a terminal shows, and does not obey."""
-    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
 
 
 def _part(target: Path) -> Path:

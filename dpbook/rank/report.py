@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from html import escape
+from typing import Any
 
-from dpbook.rank.release import Placed, Release
+from dpbook.rank.places import Placed
 
 _STYLE = """
 :root { color-scheme: light dark }
@@ -22,7 +23,7 @@ pre, p { overflow-wrap: anywhere } pre { white-space: pre-wrap }
 """
 
 
-def page(release: Release) -> str:
+def page(release: Any) -> str:
     """The ranking with its bars, the promise, the statement, and the commands to repeat it."""
     (head, *rows), first = release.table(), release.ranking[0]
     names = "".join(_cell(name, name, scope="col") for name in head)
@@ -31,9 +32,9 @@ def page(release: Release) -> str:
         bar = _bars(placed, len(release.items))
         cells = "".join(_cell(*cell, bar) for cell in zip(head, row, strict=True))
         body += f"<tr>{cells}</tr>\n"
-    caption = "The bar shows the ranks that the noise leaves open, its mark the rank released."
+    caption = "The bar shows the ranks that the noise leaves possible, its mark the rank released."
     if first.likely_best is not None:
-        caption += " The pale bar shows those that noise and sample leave open."
+        caption += " The pale bar shows those that noise and sample leave possible."
     title = f"A private ranking of {len(release.items)} items"
     promised, not_promised = map(escape, release.short)
     publish, plan = map(escape, commands(release))
@@ -50,16 +51,17 @@ def page(release: Release) -> str:
 {body}</tbody></table>
 <h2>The whole statement</h2><p>{escape(release.statement)}</p>
 <h2>How to repeat it</h2>
-<p>With the answers in FILE, read in the same way, and the names of all items, one on each line, in
-ITEMS. A release of the same answers adds its epsilon to this one.</p>
+<p>With the answers in FILE, and the names of all items, one on each line, in ITEMS. A release of
+the same answers adds its epsilon to this one.</p>
 <pre>{publish}</pre>
 <p>What the noise does to the answers of so many people, by simulation, without any data:</p>
 <pre>{plan}</pre>
+<p>SHA-256 of the table of this release: {release.digest}</p>
 </main></body></html>
 """
 
 
-def commands(release: Release) -> tuple[str, str]:
+def commands(release: Any) -> tuple[str, str]:
     """What makes such a release, and what plans it; neither tells where the data are."""
     promise, people = release.promise, release.people
     options = {
@@ -72,14 +74,18 @@ def commands(release: Release) -> tuple[str, str]:
         "only": promise.only and f"top:{promise.only}",
         "repeats": "keep" if promise.repeats == "keep" and promise.has_persons else None,
         "unranked": "unknown" if promise.unranked == "unknown" else None,
+        "people": people,
         "sampler": "opendp" if release.sampler == "opendp" else None,
     }
-    given = [f" --{name} {value}" for name, value in options.items() if value is not None]
-    same = "".join(given) + " --vouch" * promise.vouched
-    count = f" --people {people}" if people else ""
+    same = [f"--{name} {value}" for name, value in options.items() if value is not None]
+    if promise.vouched:
+        same.append("--vouch")
     items = "--items-file ITEMS" if release.listed else "--items-from-data"
-    plan = f"dpbook rank --plan {promise.kind} --items {len(release.items)}{count or ' --people N'}"
-    return f"dpbook rank FILE {items}{count}{same}", plan + same
+    repeat = ["dpbook rank FILE", items, *release.read.typed, *same]
+    plan = [f"dpbook rank --plan {promise.kind} --items {len(release.items)}", *same]
+    if people is None:
+        plan.append("--people N")
+    return " ".join(repeat), " ".join(plan)
 
 
 def _cell(name: str, text: str, bar: str = "", scope: str = "row") -> str:

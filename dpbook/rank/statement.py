@@ -1,118 +1,143 @@
-"""The statement that goes with a release: who is protected against what, and what is not."""
+"""The statement that goes with a release: which sentences of ``statement.txt`` are said of it."""
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.resources import files
 from math import ceil, exp
 
+from dpbook.rank.answers import Read
 from dpbook.rank.noise import Noise
 from dpbook.rank.promise import Promise
-from dpbook.rank.release import STATISTICS, TOGETHER
+
+TOGETHER = 0.95  # probability with which all ranges of ranks hold at once
+STATISTICS = {
+    "net": "net wins: wins minus losses of each item",
+    "pairs": "how often each item won against each other item",
+}
+_ARRAYS = Read()
+_BITS = {
+    "book": "whole numbers drawn from the randomness of the operating system",
+    "opendp": "drawn by OpenDP",
+    "repeatable": "drawn from a repeatable source: A DEMONSTRATION, NOT A RELEASE",
+}
+
+
+@cache
+def _sentences() -> dict[str, list[tuple[str, str]]]:
+    """When each sentence is said, and the sentence, by sections."""
+    text = files("dpbook.rank").joinpath("statement.txt").read_text(encoding="utf-8")
+    found: dict[str, list[tuple[str, str]]] = {}
+    for part in text.split("\n## ")[1:]:
+        head, *lines = part.strip().splitlines()
+        pairs = [line.partition(" | ") for line in lines if line]
+        found[head] = [(when.strip(), sentence) for when, _, sentence in pairs]
+    return found
 
 
 def statement_of(
-    promise: Promise, noise: Noise, listed: bool, sampler: str, people: int | None = None
+    promise: Promise,
+    noise: Noise,
+    *,
+    listed: bool,
+    sampler: str,
+    people: int | None = None,
+    read: Read = _ARRAYS,
 ) -> tuple[str, tuple[str, str]]:
-    """One paragraph for those who answered, and two lines of it for a screen."""
-    low, person = exp(-float(promise.epsilon)), promise.protect == "person"
+    """What those who answered may read, and two lines of it for a screen."""
+    person = promise.protect == "person"
+    true = {
+        promise.protect,
+        promise.relation,
+        promise.kind,
+        promise.unranked,
+        "listed" if listed else "",
+        "vouched" if promise.vouched else "",
+        "drawn" if person and not promise.vouched else "",
+        "delta" if noise.delta else "",
+        "people" if people is not None else "",
+        "file" if read != _ARRAYS else "",
+        {None: "numbers", 1: "one"}.get(promise.only, "several"),
+    }
+    values = _values(promise, noise, sampler) | {"people": people}
+    values["read"] = read.words + "".join(f", {option}" for option in read.typed)
+
+    def said(section: str) -> list[str]:
+        return [
+            sentence.format(**values)
+            for when, sentence in _sentences()[section]
+            if all(_holds(word.strip(), true) for word in when.split(",") if word)
+        ]
+
+    first, second = said("short")
+    return " ".join(said("statement")), (first, second)
+
+
+def _holds(word: str, true: set[str]) -> bool:
+    if word.startswith("not "):
+        return word.removeprefix("not ") not in true
+    return word in true
+
+
+def _values(promise: Promise, noise: Noise, sampler: str) -> dict[str, object]:
+    """What stands in braces."""
+    person = promise.protect == "person"
+    ranked = promise.kind == "rankings"
+    there = promise.relation == "add_remove"
+    low = exp(-float(promise.epsilon))
     right = min(ceil(10_000 * (1 + noise.delta * low) / (1 + low)), 10_000) / 100
-    who = "any one comparison, but not all answers of a person"
-    who = "all answers of any one person" if person else who
+    limit = promise.max_answers or 1
+    unit = "ranking" if ranked else "answer"
     by = f"(delta = {noise.delta:.6g})" if noise.delta else "(pure, delta = 0)"
-    by = f"epsilon = {promise.epsilon} {by}"
-    least = "no result is more than e^epsilon times as probable with one as with the other"
+    bound = "no result is more than e^epsilon times as probable with one as with the other"
     if noise.delta:
-        least = "no set of results has a probability of more than e^epsilon times that with the "
-        least += "other plus delta: in rare cases more may be lost"
-    once = promise.relation == "add_remove"
-    where, names = ": if two data sets ", ""
-    if not listed:
-        where = ", but it does not protect the list of items itself, which was taken from the data "
-        where += "as it is: a single answer is enough to put a name on it. If two data sets name "
-        where += "the same items and "
-        names = "the list of items, which was taken from the data as it is; "
-    parts = [
-        f"This ranking of {promise.n_items} items protects {who}, by differential privacy with "
-        f"{by}{where}{_change(promise)}, {least}.",
-        "This epsilon protects less than the same one for a replacement, which takes away and "
-        "adds: where answers become others, up to twice epsilon is lost." * once,
-        "An observer who sees the result, knows everything else, and has to guess which of the two "
-        f"data sets it was, is right at most {right:.6g} instead of 50 times in 100.",
-        _counted(promise, sampler),
-        _published(promise, noise, sampler),
-        f"That {people} people were asked is public, and the ranks in all people hold, together "
-        f"with probability {TOGETHER}, if those who were asked are a random sample of them."
-        * (people is not None),
-        "The list of items is public, and was given beforehand." * listed,
-        "Not protected are: that a person took part, if this can be seen elsewhere than in these "
-        "results; that the file could be read; what the answers of all people together show about "
-        "people like them; how long the computation took; and the choice of epsilon"
-        f"{', of the limit' * person} and of the items, if it was made after a look at the data. "
-        f"Every further release of the same data adds its epsilon{' and delta' * (noise.delta > 0)}"
-        " to this one. The ranks describe the people who were asked, so that it is not known how "
-        "others would answer.",
-    ]
-    start = "A DEMONSTRATION, NOT A RELEASE. " if sampler == "repeatable" else ""
-    guess = "whether they were there" if once else "at a change"
-    short = (
-        f"{start}Protected: {who}, with {by}: who guesses {guess} is right at most {right:.6g} "
-        "times in 100.",
-        f"Not protected: {names}what all answers show together; what more releases would add.",
-    )
-    return " ".join(filter(None, parts)), short
+        bound = (
+            "no set of results has a probability of more than e^epsilon times that with the other "
+            "plus delta: in rare cases more may be lost"
+        )
+    who = "any one comparison, but not all answers of a person"
+    if person:
+        who = "all answers of any one person"
+    bits = "from a repeatable source" if sampler == "repeatable" else "by the operating system"
+    one_pair = not ranked and promise.repeats == "one"
+    return {
+        "demonstration": "A DEMONSTRATION, NOT A RELEASE. " if sampler == "repeatable" else "",
+        "who": who,
+        "by": f"epsilon = {promise.epsilon} {by}",
+        "guess": "whether they were there" if there else "at a change",
+        "right": f"{right:.6g}",
+        "n_items": promise.n_items,
+        "differ": _differ(promise, unit),
+        "bound": bound,
+        "limit": f"{limit} {unit}{'s' if limit > 1 else ''}",
+        "s": "" if limit > 1 else "s",
+        "bits": bits,
+        "of_a_pair": "; of several about one pair, one" if one_pair else "",
+        "only": promise.only,
+        "statistic": STATISTICS["net" if promise.only else promise.statistic],
+        "noise": f"{noise.words} ({_BITS[sampler]})",
+        "why": _why(promise, noise, sampler),
+        "together": TOGETHER,
+    }
 
 
-def _change(promise: Promise) -> str:
+def _differ(promise: Promise, unit: str) -> str:
     """How neighbouring data sets differ."""
     person = promise.protect == "person"
-    unit = "rankings" if promise.kind == "rankings" else "answers"
     if promise.relation == "add_remove":
-        what = f"person, whose {unit} are" if person else "comparison, which is"
+        what = f"person, whose {unit}s are" if person else "comparison, which is"
         return f"differ by one {what} in one of them and not in the other"
-    what = f"the {unit} of one person" if person else "one comparison"
-    others = "about these items, fewer or none" if person else "about these items, or none"
-    return f"differ in {what}, which may become any other{'s' * person} {others}"
+    if person:
+        others = "which may become any others about these items, fewer or none"
+        return f"differ in the {unit}s of one person, {others}"
+    return "differ in one comparison, which may become any other about these items, or none"
 
 
-def _counted(promise: Promise, sampler: str) -> str:
-    """Which answers are in the numbers."""
-    limit, ranked = promise.max_answers or 1, promise.kind == "rankings"
-    most = f"At most {limit} {'ranking' if ranked else 'answer'}{'s' * (limit > 1)} of each person"
-    bits = "from a repeatable source" if sampler == "repeatable" else "by the operating system"
-    if promise.protect == "comparison":
-        text = "A person who gave k answers has a privacy loss of up to k times epsilon"
-    elif promise.vouched:
-        text = f"{most} were given; nobody checked this, but who ran the release vouches for it"
-    else:
-        text = f"{most} count{'s' * (limit == 1)}, drawn at random {bits}, whatever others answered"
-        text += "; of several about one pair, one" * (not ranked and promise.repeats == "one")
-        text += ". A person who appears under two names counts as two people"
-    if ranked:
-        left = {"below": "are below those it holds", "unknown": "are not compared"}
-        text += f". Items that a ranking leaves out {left[promise.unranked]}"
-    return (
-        f"{text}. What is no answer about these items (a name that is not on the list, a blank, a "
-        "tie that cannot be counted) is left out row by row, whatever the other rows hold."
-    )
-
-
-def _published(promise: Promise, noise: Noise, sampler: str) -> str:
-    """What was done to the numbers, and why so."""
-    bits = {
-        "book": "whole numbers drawn from the randomness of the operating system",
-        "opendp": "drawn by OpenDP",
-        "repeatable": "drawn from a repeatable source: A DEMONSTRATION, NOT A RELEASE",
-    }
-    how = f"{noise.words} ({bits[sampler]})"
-    if promise.only is not None:
-        best = "the best item" if promise.only == 1 else f"the set of the best {promise.only} items"
-        return (
-            f"Nothing is published but {best} by {STATISTICS['net']}, chosen by {how}, which may "
-            "take others that come close."
-        )
-    why = ", with delta" if noise.delta else ", even if a delta were lost, as was allowed"
-    why = f"the narrowest that we have for this promise{why * (promise.delta > 0)}"
-    why = f"which fits a sensitivity of {promise.l1}" if sampler == "opendp" else why
-    return (
-        f"The published numbers ({STATISTICS[promise.statistic]}) contain {how}, {why}; the order, "
-        "the ranks and all probabilities are computed from them alone."
-    )
+def _why(promise: Promise, noise: Noise, sampler: str) -> str:
+    """Why the noise is as it is."""
+    if sampler == "opendp":
+        return f"which fits a sensitivity of {promise.l1}"
+    why = "the narrowest that we have for this promise"
+    if promise.delta:
+        why += ", with delta" if noise.delta else ", even if a delta were lost, as was allowed"
+    return why
