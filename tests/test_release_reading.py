@@ -32,41 +32,32 @@ def file(tmp_path: Path, content: str | bytes, name: str = "answers.csv") -> Pat
 
 
 # Whatever the keeper's file has, and no respondent can write into one row: refused, in every mode.
+NO_LAYOUT = "line 1 has the columns "
+NOTHING = "no answers below the names of the columns"
 BAD: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", "the file is empty or begins with an empty line: allowed is person,winner,loser"),
     "blank first": ("\nperson,winner,loser\n", "the file is empty or begins with"),
-    "no header": ("ann,tea,coffee\n", "unknown column 'ann': allowed is person,winner,loser; "),
-    "other column": (
-        "person,winner,loser,date\n",
-        "or --columns person=person,winner=winner,",
-    ),
-    "missing": ("person,winner\n", "the columns person, winner do not go together"),
-    "twice": ("winner,winner,loser\n", "unknown column 'winner': allowed is person"),
-    "mixed": ("person,winner,loser,count\n", "counts with a column 'person'"),
-    "more roles": (
-        "person,first,winner,loser\n",
-        "person, first, winner, loser do not go together",
-    ),
-    "counted ties": ("first,second,winner,count\n", "first, second, winner, count do not go"),
+    "no header": ("ann,tea,coffee\n", f"{NO_LAYOUT}'ann', 'tea', 'coffee': allowed is person,win"),
+    "other column": ("person,winner,loser,date\n", "or --columns person=NAME,winner=NAME,"),
+    "missing": ("person,winner\n", NO_LAYOUT),
+    "twice": ("winner,winner,loser\n", "columns 'winner' and 'winner' both mean winner"),
+    "mixed": ("person,winner,loser,count\n", NO_LAYOUT),
+    "more roles": ("person,first,winner,loser\n", NO_LAYOUT),
+    "counted ties": ("first,second,winner,count\n", NO_LAYOUT),
     "odd quote": (HEAD + 'ann,"tea"x,mate\n', "1 x no row as line 1 describes it"),
     "cut gzip": (gzip.compress(HEAD.encode() * 99)[:-9], "the file is packed by gzip and damaged"),
-    "places": ("person,1,3\n", "the columns person, 1, 3 do not go together"),
-    "nobody ranks": ("ranking\ntea>mate\n", "column 'person' is missing: allowed is rankings with"),
-    "no lines": (HEAD, "no answers below the names of the columns"),
-    "open quote": (
-        HEAD + '"ann,tea,mate\nbob,tea,mate\n',
-        "line 2: a quote is open at the end",
-    ),
+    "places": ("person,1,3\n", NO_LAYOUT),
+    "nobody ranks": ("ranking\ntea>mate\n", NO_LAYOUT),
+    "no lines": (HEAD, NOTHING),
+    "open quote": (HEAD + '"ann,tea,mate\nbob,tea,mate\n', "line 2: a quote is open at the end"),
     "open first": ('"person,winner\n', "line 1: unexpected end of data"),
     "one line": (HEAD + "x" * 2**24, "a line is longer than 2**24 characters"),
     "odd first": (b"p\xe9rson,winner,loser\n", "line 1 is in another encoding: allowed is UTF-8"),
-    "cut UTF-16": (
-        HEAD.encode("utf-16")[:-1],
-        "the file is not in the encoding utf-8,",
-    ),
+    "cut UTF-16": (HEAD.encode("utf-16")[:-1], "the file is not in the encoding utf-8,"),
     "count": ("winner,loser,count\ntea,mate,2.5\n", "line 2: count = '2.5': allowed is a whole"),
     "minus": ("winner,loser,count\ntea,mate,-2\n", "line 2: count = '-2': allowed is a whole"),
-    "zero": ("winner,loser,count\ntea,mate,0\n", "no answers below the names of the columns"),
+    "long": (f"winner,loser,count\ntea,mate,{'9' * 5000}\n", "count = '999"),
+    "zero": ("winner,loser,count\ntea,mate,0\n", NOTHING),
 }
 
 
@@ -128,7 +119,7 @@ def test_all_problems_at_once(tmp_path: Path) -> None:
         "; ...)"
     )
     assert "line 2: 'water 0'" in said[1] and "line 4: 'water 2'" in said[1] and len(said) == 4
-    assert said[3] == "  1 x a pair that its person had answered"
+    assert said[3] == "  1 x a pair that its person had answered (...)"
     assert read_answers(file(tmp_path, PLAIN), items=DRINKS, bad="refuse").data.shape == (2, 3)
     assert read_answers(file(tmp_path, PLAIN + "bob,mate,coffee\n"), items=DRINKS).data.shape == (
         2,
@@ -150,7 +141,7 @@ def test_items_are_public_input(tmp_path: Path) -> None:
     assert read_answers(
         file(tmp_path, HEAD + "a,both,tea\n"), items=["both", "tea"]
     ).data.tolist() == [[0], [1]]
-    with pytest.raises(BadFile, match="1 item in all: allowed is 2 or more"):
+    with pytest.raises(BadFile, match="1 item in all: allowed is 2 items"):
         read_answers(file(tmp_path, HEAD + "a,tea,te\x1ba\n"), items_from_data=True)
     for items, message in (
         (["tea"], "items has 1 names: allowed are 2 to 10000 items"),
@@ -224,7 +215,7 @@ def test_several_files_and_the_standard_input(
     with pytest.raises(ValueError, match="encoding = 'klingon': allowed is a name"):
         read_answers(one, items=DRINKS, encoding="klingon")
     with pytest.raises(
-        BadFile, match="column 'Gewinner' is missing: allowed is one of person, winner"
+        BadFile, match="column 'Gewinner' is missing, or twice: allowed is one of person"
     ):
         read_answers(one, items=DRINKS, columns={"winner": "Gewinner"})
 
@@ -341,13 +332,12 @@ def test_one_name_in_two_spellings_is_one_person(tmp_path: Path) -> None:
 
 
 def test_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MOST_ANSWERS", 2)
-    with pytest.raises(BadFile, match="one answer too many: allowed is 2, or the extra 'release'"):
-        read_answers(file(tmp_path, PLAIN), items=DRINKS)
-    with pytest.raises(BadFile, match="one ranking too many: allowed is 2"):
-        read_answers(file(tmp_path, "person,1,2\n" + "ann,x,y\n" * 3), items=["x", "y"])
+    monkeypatch.setattr(reading, "MOST_NUMBERS", 8)
+    for content in (PLAIN, "person,1,2\n" + "ann,tea,mate\n" * 3):
+        with pytest.raises(BadFile, match="too many answers: allowed is 8 numbers, or the extra"):
+            read_answers(file(tmp_path, content), items=DRINKS)
     monkeypatch.setattr(rows, "MOST_ITEMS", 2)
-    with pytest.raises(BadFile, match="'coffee' is one item too many: allowed is 2 items"):
+    with pytest.raises(BadFile, match="is one item too many: allowed is 2 items"):
         read_answers(file(tmp_path, PLAIN), items_from_data=True)
 
 
@@ -367,8 +357,7 @@ def test_a_hundred_thousand_lines_are_read_as_a_stream(tmp_path: Path) -> None:
     finally:
         tracemalloc.stop()
     assert found.data.tolist() == [first.tolist(), second.tolist()]
-    # 16 bytes for an answer, twice while lists grow, and the names of people once
-    assert peak < 80 * 100_000, peak
+    assert peak < 100 * 100_000, peak  # as the documentation says
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {

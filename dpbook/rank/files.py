@@ -11,16 +11,42 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from dpbook.rank.layout import COLUMNS, Options, heading
 from dpbook.rank.names import fail
 
 _LONGEST_LINE = 2**24
 _BLOCK = 2**16
-ODD = re.compile("[\ud800-\udfff]")  # what stands for a byte of another encoding
+_ODD = re.compile("[\ud800-\udfff]")  # what stands for a byte of another encoding
+_MAGIC = {
+    b"PAR1": "parquet",
+    b"\x1f\x8b": "gzip",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+    b"PK": "a spreadsheet or an archive",
+    b"\xd0\xcf": "a spreadsheet or an archive",
+    b"{": "JSON",
+    b"[": "JSON",
+}
 
 Rows = Iterator[tuple[int, list[str] | str]]  # a line's cells, or what is wrong with it
+
+
+@dataclass(frozen=True)
+class Head:
+    """What line 1 says of the text."""
+
+    separator: str
+    quotes: bool
+    end: str  # of every line
+    lines: int
+
+    @property
+    def dialect(self) -> dict[str, Any]:
+        """How Python's reader is told so."""
+        quoting = csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE
+        return {"delimiter": self.separator, "quoting": quoting, "strict": True}
 
 
 @dataclass(frozen=True)
@@ -30,21 +56,13 @@ class Opened:
     name: str
     header: list[str]
     rows: Rows
+    head: Head | None = None
 
 
-def magic(start: bytes) -> str:
+def magic(file: Any) -> str:
     """What the first bytes of a file say that it is."""
-    if start.startswith(b"PAR1"):
-        return "parquet"
-    if start.startswith(b"\x1f\x8b"):
-        return "gzip"
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "utf-16"
-    if start.startswith((b"PK", b"\xd0\xcf")):
-        return "a spreadsheet or an archive"
-    if start.startswith((b"{", b"[")):
-        return "JSON"
-    return "text"
+    start = file.peek(4)[:4]
+    return next((kind for sign, kind in _MAGIC.items() if start.startswith(sign)), "text")
 
 
 def kind_of(path: str) -> str:
@@ -52,42 +70,34 @@ def kind_of(path: str) -> str:
     if path == "-":
         return "text"
     with open(path, "rb") as raw:
-        return magic(raw.peek(4)[:4])
+        return magic(raw)
 
 
 @contextmanager
 def opened(path: str, options: Options) -> Iterator[Opened]:
-    """A text of answers, as the names of its columns and its rows with their lines."""
-    name = "standard input" if path == "-" else path
-    with sys.stdin.buffer if path == "-" else open(path, "rb") as raw:
-        file: Any = raw
-        what = magic(file.peek(4)[:4])
-        unpacked = gzip.GzipFile(fileobj=file) if what == "gzip" else file
-        with _text(name, unpacked, options) as text, _readable(name, options):
-            head = head_of(name, text, options)
-            lines = _lines(name, text, head.end)
-            yield Opened(name, head.names, _rows(name, lines, head, options.line_breaks))
+    """A text of answers: its columns, and its rows with their lines.
 
-
-def _text(name: str, unpacked: Any, options: Options) -> io.TextIOWrapper:
-    """The file as text; single bytes in another encoding are kept, to be found in their cell."""
-    with _readable(name, options):
-        what = magic(unpacked.peek(4)[:4])
-    if what not in ("text", "utf-16"):
-        fail(name, f"the file is {what}", "a table that is saved as CSV")
-    encoding = "utf-16" if what == "utf-16" else options.encoding
+    Single bytes in another encoding are kept, to be found in their cell.
+    """
+    name = path
+    raw: Any = None
+    if path == "-":
+        name = "standard input"
+        raw = sys.stdin.buffer
     try:
-        return io.TextIOWrapper(unpacked, encoding, "surrogateescape", newline="")
-    except LookupError:
-        allowed = "allowed is a name such as 'utf-8', 'cp1252' or 'utf-16'"
-        raise ValueError(f"encoding = {encoding!r:.40}: {allowed}") from None
-
-
-@contextmanager
-def _readable(name: str, options: Options) -> Iterator[None]:
-    """Say in one sentence that the bytes are no text, or damaged."""
-    try:
-        yield
+        with raw or open(path, "rb") as file:
+            if magic(file) == "gzip":
+                file = gzip.GzipFile(fileobj=file)
+            encoding = options.encoding
+            what = magic(file)
+            if what == "utf-16":
+                encoding = what
+            elif what != "text":
+                fail(name, f"the file is {what}", "a table that is saved as CSV")
+            with io.TextIOWrapper(file, encoding, "surrogateescape", newline="") as text:
+                header, head = _head(name, text, options)
+                rows = _rows(name, text, len(header), head, options)
+                yield Opened(name, header, rows, head)
     except UnicodeError:
         allowed = "that encoding, or another --encoding"
         fail(name, f"the file is not in the encoding {options.encoding}, or not whole", allowed)
@@ -95,69 +105,51 @@ def _readable(name: str, options: Options) -> Iterator[None]:
         fail(name, "the file is packed by gzip and damaged", "a whole one")
 
 
-@dataclass(frozen=True)
-class Head:
-    """What line 1 says of the text."""
-
-    names: list[str]
-    separator: str
-    quotes: bool
-    end: str  # of every line
-    lines: int
-
-
-def head_of(name: str, text: Any, options: Options) -> Head:
+def _head(name: str, text: Any, options: Options) -> tuple[list[str], Head]:
     """Names of columns, what separates them, whether there are quotes, and how lines end.
 
     A tab-separated text without quotes in line 1 has none: there they are letters.
     """
-    records = [_record(name, text).removeprefix("\ufeff")]
-    separator = options.separator or separator_of(records[0])
-    named = re.fullmatch("sep=(.)", records[0].strip(), re.IGNORECASE)
-    if named:
+    first = _record(name, text).removeprefix("\ufeff")
+    records = [first]
+    separator = options.separator
+    if named := re.fullmatch("sep=(.)", first.strip(), re.IGNORECASE):
         separator = named[1]
-        records = [_record(name, text)]
-    first = records[0]
+        first = _record(name, text)
+        records.append(first)
     if not first.strip():
         fail(name, "the file is empty or begins with an empty line", COLUMNS)
-    if ODD.search(first):
+    if _ODD.search(first):
         fail(name, "line 1 is in another encoding", "UTF-8, or --encoding, as in cp1252")
-    while len(records) < options.header_lines:
+    if separator is None:
+        outside = re.sub('"[^"]*"', "", first)
+        separator = max(",;\t", key=outside.count)
+    above = len(records) - 1
+    while len(records) < above + options.header_lines:
         records.append(_record(name, text))
-    end = re.search("\r?\n?$", first)
     quotes = separator != "\t" or '"' in first
+    end = first[len(first.rstrip("\r\n")) :] or "\n"
+    head = Head(separator, quotes, end, "".join(records).count(end))
     try:
-        lines = list(csv.reader(records, **dialect(separator, quotes)))
+        return heading(list(csv.reader(records[above:], **head.dialect))), head
     except csv.Error as error:
         fail(name, f"line 1: {error}", COLUMNS)
-    ending = end[0] if end and end[0] else "\n"
-    count = "".join(records).count(ending) + bool(named)
-    return Head(heading(lines), separator, quotes, ending, count)
-
-
-def separator_of(first: str) -> str:
-    """What separates the cells of line 1, counted outside quotes; the comma, where nothing does."""
-    outside = re.sub('"[^"]*"', "", first)
-    return max(",;\t", key=outside.count)
-
-
-def dialect(separator: str, quotes: bool) -> dict[str, Any]:
-    """How Python's reader is told so."""
-    quoting = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
-    return {"delimiter": separator, "quoting": quoting, "strict": True}
 
 
 def _record(name: str, text: Any) -> str:
     """A line of the header: it ends where its quotes end."""
-    record = str(text.readline(_LONGEST_LINE))
-    while record.count('"') % 2 and len(record) < _LONGEST_LINE:
+    record = line = str(text.readline(_LONGEST_LINE))
+    while line and record.count('"') % 2:
+        _short_enough(name, record)
         line = text.readline(_LONGEST_LINE)
-        if not line:
-            break
         record += line
-    if len(record) >= _LONGEST_LINE:
-        _too_long(name)
+    _short_enough(name, record)
     return record
+
+
+def _short_enough(name: str, line: str) -> None:
+    if len(line) >= _LONGEST_LINE:
+        fail(name, "a line is longer than 2**24 characters", "shorter lines")
 
 
 def _lines(name: str, text: Any, end: str) -> Iterator[str]:
@@ -165,52 +157,34 @@ def _lines(name: str, text: Any, end: str) -> Iterator[str]:
     rest = ""
     while block := text.read(_BLOCK):
         *whole, rest = (rest + block).split(end)
-        if len(rest) >= _LONGEST_LINE:
-            _too_long(name)
+        _short_enough(name, rest)
         for line in whole:
             yield line + "\n"
-    if rest:
-        yield rest + "\n"
+    yield rest + "\n"
 
 
-def _too_long(name: str) -> NoReturn:
-    fail(name, "a line is longer than 2**24 characters", "shorter lines")
-
-
-def _rows(name: str, lines: Iterator[str], head: Head, line_breaks: bool) -> Rows:
+def _rows(name: str, text: Any, width: int, head: Head, options: Options) -> Rows:
     """Cells of each line, or what is wrong with it; blank lines are left out.
 
     After an odd quote nobody knows where a row ends, and who wrote it. So a line is a row, and a
     row of several lines refuses the file, unless its keeper says that it may have some.
     """
     csv.field_size_limit(2**31 - 1)
-    reader = csv.reader(lines, **dialect(head.separator, head.quotes))
-    width = len(head.names)
-    ended = False
-    line = 0
-    while not ended:
+    reader = csv.reader(_lines(name, text, head.end), **head.dialect)
+    row: list[str] | str | None = []
+    while row is not None:
+        line = reader.line_num + 1
         try:
-            for row in reader:
-                line += 1
-                if reader.line_num > line:
-                    _refuse_lines(name, head.lines + line, line_breaks)
-                    line = reader.line_num
-                if len(row) == width:
-                    yield head.lines + line, row
-                elif "".join(row).strip():
-                    yield head.lines + line, f"{len(row)} columns where line 1 has {width}"
-            ended = True
+            row = next(reader, None)
         except csv.Error:
-            line += 1
-            if reader.line_num > line:
-                _refuse_lines(name, head.lines + line, line_breaks)
-                line = reader.line_num
-            yield head.lines + line, "quotes or line breaks in disorder"
-
-
-def _refuse_lines(name: str, line: int, line_breaks: bool) -> None:
-    """Unless the keeper says that the program that wrote the file may be trusted."""
-    if not line_breaks:
-        what = f"line {line}: a quote is open at the end of the line"
-        allowed = "a line for each row, or --line-breaks if the program that wrote FILE puts cells "
-        fail(name, what, f"{allowed}with line breaks in quotes")
+            row = "quotes or line breaks in disorder"
+        if reader.line_num > line and not options.line_breaks:
+            what = f"line {head.lines + line}: a quote is open at the end of the line"
+            allowed = "a line for each row, or --line-breaks if the program that wrote FILE puts "
+            fail(name, what, f"{allowed}cells with line breaks in quotes")
+        if isinstance(row, list) and len(row) != width:
+            if not "".join(row).strip():
+                continue
+            row = f"{len(row)} columns where line 1 has {width}"
+        if row is not None:
+            yield head.lines + line, row

@@ -9,8 +9,6 @@ from fractions import Fraction
 from typing import Any, NoReturn
 from unicodedata import category, normalize
 
-import numpy as np
-
 MOST_ITEMS = 10_000
 JOINERS = "\u200c\u200d"  # they join letters, in Persian and in emoji, and are letters
 _INVISIBLE = [c for c in map(chr, range(2**16)) if category(c) == "Cf"]
@@ -72,14 +70,10 @@ def text_of(value: Any) -> str:
     """A value of a table as text; "" for what is missing, "7" for a whole float."""
     if isinstance(value, str):
         return value
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    text = str(value)
+    if text in ("None", "nan", "<NA>", "NaT"):
         return ""
-    if isinstance(value, float | np.floating):
-        if value != value:
-            return ""
-        if float(value).is_integer():
-            return str(int(value))  # a column with something missing has floats
-    return str(value)
+    return text.removesuffix(".0")  # a column with something missing has floats
 
 
 def fraction_of(text: str) -> Fraction:

@@ -8,44 +8,43 @@ item with its rank; or ``winner,loser,count``.
 
 from __future__ import annotations
 
-from array import array
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpbook._typing import Ints
-from dpbook.rank.answers import MOST_COUNT, Answers, Read
-from dpbook.rank.engine import opened_parquet
-from dpbook.rank.files import ODD, Opened, Rows, kind_of, opened
+from dpbook._validation import MOST_COUNT
+from dpbook.rank.answers import Answers
+from dpbook.rank.engine import NoComparisons, opened_parquet
+from dpbook.rank.files import Opened, kind_of, opened
 from dpbook.rank.layout import Layout, Options, heading, layout_of
-from dpbook.rank.names import BadFile, alike, clean_name, fail, short, text_of
+from dpbook.rank.names import BadFile, alike, fail, short, text_of
 from dpbook.rank.rows import (
-    FIRST,
-    NO_ITEM,
+    GOOD,
     NO_PERSON,
     NO_WINNER,
-    SECOND,
-    TIE,
-    UNKNOWN_NAME,
     WHY,
+    Columns,
     Found,
     Items,
     People,
-    Rankings,
-    Winners,
+    Unusable,
     compared,
+    joined,
+    no_answers,
+    ranks_of,
 )
 from dpbook.rank.shards import open_shards, supported
 
-MOST_ANSWERS = 50_000_000
+MOST_NUMBERS = 200_000_000  # four of an answer, or one of an item in a ranking
+_BLOCK = 2**10  # rows at once
 
-Checked = Iterator[tuple[int, list[str]]]
+Row = tuple[int, list[str]]  # with its line
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 
 
@@ -137,18 +136,14 @@ def look(paths: Paths, **how: Any) -> Look:
     options = Options(**how | {"bad": "drop"})
     shards = supported(names_of(paths), options)
     if shards and shards.whole:
-        return Look(shards, Found(), _alike(shards.items, shards.people()))
+        return Look(shards, Found(), _alike(shards.items, shards.reader.people(shards.sources)))
     collector = _collected(paths, options)
     answers, found = collector.answers(), collector.found
     return Look(answers, found, _alike([*answers.items, *found.unlisted], collector.people))
 
 
 def answers_of(
-    source: Any,
-    *,
-    relation: str = "replace",
-    scheduler: str | None = None,
-    **how: Any,
+    source: Any, *, relation: str = "replace", scheduler: str | None = None, **how: Any
 ) -> Any:
     """Of a path or paths as `read_answers`, large files by an engine; of a table as `from_frame`.
 
@@ -161,40 +156,34 @@ def answers_of(
         return source
     if not isinstance(source, str | PathLike | list | tuple):
         return from_frame(source, **how)
-    files, options = names_of(source), Options(**how)
-    if scheduler:
-        if relation == "add_remove":
-            raise ValueError(
-                "scheduler is given with relation = 'add_remove': allowed is 'replace'"
-            )
-        if kind_of(files[0]) != "parquet":
-            with opened(files[0], options) as file:
-                layout = layout_of(file.name, file.header, options)
-            if layout.kind == "counts":
-                return _counted(files, options, scheduler)
+    files = names_of(source)
+    options = Options(**how)
+    if scheduler is None:
+        return supported(files, options, relation) or read_answers(files, **how)
+    try:
         return open_shards(files, options, scheduler=scheduler)
-    shards = supported(files, options, relation)
-    return shards or read_answers(files, **how)
+    except NoComparisons:
+        return _counted(files, how, scheduler)
 
 
-def _counted(files: Sequence[str], options: Options, scheduler: str) -> Answers:
+def _counted(files: Sequence[str], how: dict[str, Any], scheduler: str) -> Answers:
     """Counts, a file for each worker; they add up."""
     from distributed import Client
 
-    if options.items is None:
-        raise ValueError("items_from_data with counts and a scheduler: allowed is a list of items")
     client = Client(scheduler)
-    read = partial(read_answers, **vars(options))
-    parts = client.gather(client.map(read, files))
+    parts = client.gather(client.map(partial(read_answers, **how), files))
+    if {part.kind for part in parts} != {"counts"} or len({part.items for part in parts}) > 1:
+        raise ValueError("scheduler: allowed are comparisons, or counts with one list of items")
     return replace(parts[0], data=np.sum([part.data for part in parts], axis=0))
 
 
 def names_of(paths: Paths) -> list[str]:
     """The names of one file or of several."""
-    given = [paths] if isinstance(paths, str | PathLike) else list(paths)
-    if not given:
+    if isinstance(paths, str | PathLike):
+        paths = [paths]
+    if not paths:
         raise ValueError("paths is empty: allowed is one file or more")
-    return [fspath(path) for path in given]
+    return [fspath(path) for path in paths]
 
 
 def _alike(names: Iterable[str], people: Iterable[str]) -> list[str]:
@@ -219,198 +208,152 @@ def _collected(paths: Paths, options: Options) -> _Collector:
 class _Collector:
     """The rows of all files, turned into numbers."""
 
+    layout: Layout
+    items: Items
+
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.items = Items(options)
         self.people = People(options)
         self.found = Found()
-        self.layout: Layout | None = None
         self.name = ""
-        self.who = array("q")  # of each comparison or ranking
-        self.first, self.second, self.winner = array("h"), array("h"), array("h")
-        # of ranked items: the ranking, the item, its place
-        self.ranking, self.item, self.place = array("q"), array("i"), array("i")
-        self.counted = Counter[tuple[int, int]]()
+        self.size = 0
+        self.pieces: list[Columns] = []
+        self.counts: list[int] = []
 
     def take(self, file: Opened) -> None:
         """Add the rows of one file."""
-        self.name = self.items.file = file.name
         layout = layout_of(file.name, file.header, self.options)
-        if self.layout and self.layout.name != layout.name:
-            fail(file.name, f"holds {layout.name}", f"{self.layout.name}, as in the files before")
+        if not self.name:
+            self.layout = layout
+            self.items = Items(self.options, layout)
+        before = self.layout
+        if (layout.name, layout.sides) != (before.name, before.sides):
+            fail(file.name, f"holds {layout.name}", f"{before.name}, as in the files before")
         self.layout = layout
-        if layout.kind == "comparisons":
-            self._comparisons(layout, self._rows(file.rows))
-        elif layout.kind == "rankings":
-            self._rankings(layout, self._rows(file.rows))
-        else:
-            self._counts(layout, self._rows(file.rows))
-
-    def _comparisons(self, layout: Layout, rows: Checked) -> None:
-        """Numbers of cells; those that are no plain comparison are looked at one by one."""
-        items, people, winners = self.items, self.people, Winners(self.items, layout)
-        one, other, *more = layout.cells
-        who, third = layout.person, more[0] if more else None
-        person = winner = 0
-        for line, row in rows:
-            first, second = items[row[one]], items[row[other]]
-            if who is not None:
-                person = people[row[who]]
-            if third is None:
-                winner = first
+        self.name = file.name
+        while block := list(islice(file.rows, _BLOCK)):
+            rows = []
+            for line, row in block:
+                if isinstance(row, str):
+                    self._leave_out(line, "no row as line 1 describes it", row)
+                else:
+                    rows.append((line, row))
+            if layout.kind == "rankings":
+                piece = self._ranked(rows)
             else:
-                winner = winners[row[third]]
-            plain = winner in (first, second, FIRST, SECOND, TIE) and person >= 0
-            if first < 0 or second < 0 or first == second or not plain:
-                cells = [np.array([number]) for number in (first, second, winner)]
-                found = compared(*cells, nobody=np.array([person < 0]))
-                self._no_pair(layout, line, row, int(found.why[0]))
-                continue
-            self.who.append(person)
-            self.first.append(first)
-            self.second.append(second)
-            self.winner.append(winner)
-            if len(self.first) > MOST_ANSWERS:
-                fail(self.name, "one answer too many", f"{MOST_ANSWERS}, or the extra 'release'")
+                piece = self._compared(rows)
+            self.pieces.append(piece)
+            self.size += sum(numbers.size for numbers in piece)
+            if self.size > MOST_NUMBERS:
+                allowed = f"{MOST_NUMBERS} numbers, or the extra 'release' and a large file"
+                fail(self.name, "too many answers", allowed)
 
-    def _no_pair(self, layout: Layout, line: int, row: list[str], why: int) -> None:
-        """Say why these cells are no comparison."""
-        cells = [row[k] for k in layout.cells]
-        bad = next((cell for cell in cells[:2] if self.items[cell] < 0), cells[0])
-        what = WHY[why]
-        if why == NO_WINNER:
-            bad = cells[2]
-        elif why == NO_PERSON:
-            bad = ""
-        elif ODD.search(bad):
-            what = "bytes in another encoding"
-        if why == NO_ITEM:
-            self.found.add_name(clean_name(bad))
-        self.found.add(what, self.name, line, bad)
+    def _leave_out(self, line: int, what: str, value: str) -> None:
+        self.found.add(f"{self.name}, line {line}", what, value)
 
-    def _rankings(self, layout: Layout, rows: Checked) -> None:
-        meaning = Rankings(self.options, layout, self.items)
+    def _person(self, row: list[str]) -> int:
+        if self.layout.person is None:
+            return 0
+        return self.people[row[self.layout.person]]
+
+    def _compared(self, rows: list[Row]) -> Columns:
+        """Numbers of people, of two items, and of what is better."""
+        layout = self.layout
+        cells = [[row[k] for _, row in rows] for k in layout.cells]
+        for column in cells[:2]:
+            self.items.add(column)
+        first = np.array([self.items[cell] for cell in cells[0]], dtype=np.int16)
+        second = np.array([self.items[cell] for cell in cells[1]], dtype=np.int16)
+        winner = first
+        if len(cells) == 3 and layout.kind == "comparisons":
+            winner = np.array([self.items[cell] for cell in cells[2]], dtype=np.int16)
+        person = np.array([self._person(row) for _, row in rows], dtype=np.int64)
+        why = compared(first, second, winner, self.items.sides).why
+        why[person < 0] = NO_PERSON
+        for k in np.flatnonzero(why):
+            bad = 2 if why[k] == NO_WINNER else int(first[k] >= 0)
+            self._leave_out(rows[k][0], WHY[why[k]], cells[bad][k])
+        good = why == GOOD
+        if layout.kind == "counts":
+            self._count([rows[k] for k in np.flatnonzero(good)])
+        return person[good], first[good], second[good], winner[good]
+
+    def _count(self, rows: list[Row]) -> None:
         for line, row in rows:
-            levels = meaning.levels(row)
-            person = self.people[row[layout.person]] if layout.person is not None else -1
-            if levels == UNKNOWN_NAME:
-                for name in meaning.unlisted(row):
-                    self.found.add_name(clean_name(name))
-            if isinstance(levels, str) or person < 0:
-                what = levels if isinstance(levels, str) else WHY[NO_PERSON]
-                self.found.add(what, self.name, line, ",".join(row))
-            else:
-                self._keep_ranking(person, levels)
-
-    def _keep_ranking(self, person: int, levels: list[list[int]]) -> None:
-        for place, level in enumerate(levels):
-            self.ranking.extend([len(self.who)] * len(level))
-            self.item.extend(level)
-            self.place.extend([place] * len(level))
-        self.who.append(person)
-        most = 2 * MOST_ANSWERS // max(len(self.items.all), 1)
-        if len(self.who) > most:
-            fail(self.name, "one ranking too many", f"{most}")
-
-    def _counts(self, layout: Layout, rows: Checked) -> None:
-        for line, row in rows:
-            winner, loser, count = (row[k] for k in layout.cells)
-            text = count.strip()
-            if not (text.isascii() and text.isdecimal()) or int(text) > MOST_COUNT:
+            text = row[self.layout.cells[2]].strip()
+            if not re.fullmatch("[0-9]{1,16}", text):
                 fail(self.name, f"line {line}: count = {short(text)}", "a whole number up to 2**53")
-            pair = self.items[winner], self.items[loser]
-            why = int(compared(*(np.array([number]) for number in pair)).why[0])
-            if why:
-                self._no_pair(layout, line, row, why)
-            else:
-                self.counted[pair] += int(text)
+            self.counts.append(int(text))
 
-    def _rows(self, rows: Rows) -> Iterator[tuple[int, list[str]]]:
-        """Rows that have all columns."""
+    def _ranked(self, rows: list[Row]) -> Columns:
+        """Numbers of people, and the place of each item that is known yet."""
+        people = []
+        found = []
         for line, row in rows:
-            if isinstance(row, str):
-                self.found.add("no row as line 1 describes it", self.name, line, row)
-            else:
-                yield line, row
+            person = self._person(row)
+            try:
+                if person < 0:
+                    raise Unusable(WHY[NO_PERSON], "")
+                found.append(ranks_of([row[k] for k in self.layout.cells], self.items))
+                people.append(person)
+            except Unusable as error:
+                self._leave_out(line, *error.args)
+        places = np.full((len(found), len(self.items.all)), -1, dtype=np.int16)
+        for k, ranks in enumerate(found):
+            places[k, list(ranks)] = list(ranks.values())
+        return np.array(people, dtype=np.int64), places
 
     def answers(self) -> Answers:
         """All that was read; refused if there is nothing, or anything that may not be there."""
         names = self.items.all
-        layout = self.layout
-        assert layout is not None
         if len(names) < 2:
-            self._nothing(f"{len(names)} item in all", "2 or more")
-        order = sorted(range(len(names)), key=names.__getitem__)
-        if self.items.listed:
-            order = list(range(len(names)))
-        at = np.argsort(order)
-        person, tied = None, None
-        if layout.kind == "counts":
-            data = self._table(at)
-        elif layout.kind == "rankings":
-            data = self._ranks(at)
-            person = _array(self.who)
+            self._nothing(f"{len(names)} item in all")
+        order = list(range(len(names)))
+        if self.options.items_from_data:
+            order.sort(key=names.__getitem__)
+        like = no_answers(self.options, self.layout, [names[k] for k in order])
+        if not self.size or (self.layout.kind == "counts" and not any(self.counts)):
+            self._nothing("no answers below the names of the columns")
+        if self.layout.kind == "rankings":
+            answers = self._rankings(like, order)
         else:
-            found = compared(*map(_array, (self.first, self.second, self.winner)))
-            data = at.astype(np.int32)[np.array([found.first, found.second])]
-            if layout.person is not None:
-                person = _array(self.who)
-            if len(layout.cells) == 3:
-                tied = found.tied
-        if not data.size:
-            self._nothing("no answers below the names of the columns", "at least one")
-        answers = Answers(
-            kind=layout.kind,
-            items=tuple(names[k] for k in order),
-            data=data,
-            person=person,
-            tied=tied,
-            repeats=self.options.repeats,
-            listed=self.items.listed,
-            unranked=self.options.unranked,
-            read=Read(layout.words, self.options.typed),
-        )
+            answers = joined(like, self.pieces, self.items.sides)
+            at = np.argsort(order).astype(np.int32)
+            answers = replace(answers, data=at[answers.data])
+        if self.layout.kind == "counts":
+            if sum(self.counts) > MOST_COUNT:
+                fail(self.name, f"the counts add up to {sum(self.counts)}", "up to 2**53")
+            data = np.zeros((len(names), len(names)), dtype=np.int64)
+            np.add.at(data, tuple(answers.data), self.counts)
+            answers = replace(answers, kind="counts", data=data)
         if self.options.bad == "refuse":
             self._refuse(answers)
         return answers
 
-    def _table(self, at: Ints) -> Ints:
-        """How often each item won against each other."""
-        data = np.zeros((len(at), len(at)), dtype=np.int64)
-        total = self.counted.total()
-        if not total:
-            self._nothing("no answers below the names of the columns", "at least one")
-        if total > MOST_COUNT:
-            fail(self.name, f"the counts add up to {total}", "up to 2**53")
-        for pair, count in self.counted.items():
-            data[tuple(at[list(pair)])] = count
-        return data
-
-    def _ranks(self, at: Ints) -> Ints:
+    def _rankings(self, like: Answers, order: list[int]) -> Answers:
         """The place of each item in each ranking."""
-        data = np.full((len(self.who), len(at)), -1, dtype=np.int64)
-        data[_array(self.ranking), at[_array(self.item)]] = _array(self.place)
+        blocks = []
+        for _, places in self.pieces:
+            later = len(order) - places.shape[1]  # items that nobody had named then
+            blocks.append(np.pad(places, ((0, 0), (0, later)), constant_values=-1))
+        data = np.concatenate(blocks)[:, order]
         if self.options.unranked == "below":
-            last = data.max(axis=1, keepdims=True, initial=0) + 1
-            data = np.where(data < 0, last.clip(max=len(at) - 1), data)
-        return data
+            last = data.max(axis=1, keepdims=True) + 1
+            data = np.where(data < 0, last, data)
+        person = np.concatenate([who for who, _ in self.pieces])
+        return replace(like, kind="rankings", data=data, person=person)
 
-    def _nothing(self, what: str, allowed: str) -> None:
+    def _nothing(self, what: str) -> NoReturn:
         """Nothing can be used: why, as `--check` would say it."""
-        why = f"\n{self.found}" if self.found.number else ""
-        raise BadFile(f"{self.name}: {what}: allowed is {allowed}{why}")
+        fail(self.name, what, f"2 items or more, and one answer\n{self.found}".strip())
 
-    def _refuse(self, found: Answers) -> None:
+    def _refuse(self, answers: Answers) -> None:
         """All that is wrong, at once."""
-        if found.kind == "comparisons" and found.person is not None and found.repeats == "one":
-            kept = found.keep(found.person.size).data
-            again = found.person.size - kept.shape[1]
+        if answers.kind == "comparisons" and answers.has_persons and answers.repeats == "one":
+            size = answers.data.shape[1]
+            again = size - answers.keep(size).data.shape[1]
             if again:
                 self.found.number["a pair that its person had answered"] = again
         if total := self.found.number.total():
             head = f"{self.name}: {total} rows cannot be used: allowed is --bad drop (bad='drop')"
             raise BadFile(f"{head}, or a file without\n{self.found}")
-
-
-def _array(values: array[int]) -> NDArray[Any]:
-    return np.frombuffer(values, dtype=values.typecode) if values else np.zeros(0, dtype=np.int16)

@@ -7,10 +7,11 @@ numbers add up, and get noise only then.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from operator import getitem
 from secrets import token_urlsafe
 from typing import Any
@@ -18,26 +19,24 @@ from typing import Any
 import numpy as np
 
 from dpbook._typing import Ints
-from dpbook.rank.answers import Answers, Read
+from dpbook.rank.answers import Answers
 from dpbook.rank.engine import Engine, Source, fetched, source_of
 from dpbook.rank.layout import Layout, Options
 from dpbook.rank.names import public_items
-from dpbook.rank.rows import GOOD, Items, Winners, compared
+from dpbook.rank.rows import Columns, Items, joined, no_answers
 
 LARGE = 2**22  # bytes, from which on the engine is worth it
 PART = 2**25  # bytes of a part
 MOST = 64  # parts, as each is a scan
-
-Columns = tuple[Any, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reader:
     """How answers are read, here or by a worker."""
 
-    options: Options
+    options: Options  # with the items
     layout: Layout
-    items: tuple[str, ...]
+    like: Answers
     salt: str
     parts: int
     version: str
@@ -48,15 +47,14 @@ class Reader:
 
         if duckdb.__version__ != self.version:  # its hash may be another
             raise ValueError(f"DuckDB {duckdb.__version__}: allowed is {self.version} everywhere")
-        items = Items(self.options)
-        items.settle(self.items)
         engine = Engine(self.options.missing, self.salt)
-        engine.load(sources, items, Winners(items, self.layout))
+        engine.load(sources, Items(self.options, self.layout))
         return engine
 
     def columns(self, engine: Engine, k: int) -> Columns:
         """All rows of some people."""
-        low, high = k * 2**64 // self.parts, (k + 1) * 2**64 // self.parts - 1
+        low = k * 2**64 // self.parts
+        high = (k + 1) * 2**64 // self.parts - 1
         return engine.part(low, high)
 
     def file(self, source: Source) -> list[Columns]:
@@ -64,26 +62,19 @@ class Reader:
         engine = self.engine([source])
         return [self.columns(engine, k) for k in range(self.parts)]
 
-    def answers(self, pieces: Sequence[Columns], kind: Any = Answers, **more: Any) -> Any:
+    def answers(self, pieces: Sequence[Columns]) -> Answers:
         """One part, whatever files it comes from."""
-        person, first, second, winner = map(np.concatenate, zip(*pieces, strict=True))
-        found = compared(first, second, winner if len(self.layout.cells) == 3 else None)
-        good = found.why == GOOD
-        return kind(
-            kind="comparisons",
-            items=self.items,
-            data=np.array([found.first[good], found.second[good]]),
-            person=None if self.layout.person is None else person[good],
-            tied=None if found.tied is None else found.tied[good],
-            repeats=self.options.repeats,
-            listed=self.options.items is not None,
-            read=Read(self.layout.words, self.options.typed),
-            **more,
-        )
+        return joined(self.like, pieces, Items(self.options, self.layout).sides)
 
     def exact(self, statistic: str, limit: int | None, pieces: Sequence[Columns]) -> Ints:
         """The exact numbers of one part."""
-        return np.asarray(self.answers(pieces).exact(statistic, limit))
+        return self.answers(pieces).exact(statistic, limit)
+
+    def people(self, sources: Sequence[Source]) -> dict[str, int]:
+        """The hash of each person by their name."""
+        engine = Engine(self.options.missing, self.salt)
+        named = (fetched(engine.ask("people", source)) for source in sources)
+        return dict(chain.from_iterable(named))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -114,23 +105,13 @@ class Shards(Answers):
         sums = [submit(count, file) for file in files]
         if self.has_persons:  # whose answers are brought together
             sums = [submit(count, [submit(getitem, file, k) for file in files]) for k in parts]
-        while len(sums) > 1:
-            sums = [submit(sum, sums[k : k + 16]) for k in range(0, len(sums), 16)]
-        return np.asarray(sums[0].result())
+        return np.asarray(sum(part.result() for part in sums))
 
     @property
     def whole(self) -> bool:
         """Whether every row is an answer, so that nothing would be left out."""
-        lines = [source.lines for source in self.sources]
-        rows = sum(lines) if min(lines) >= 0 else self.engine.ask("size").fetchone()[0]
-        return bool(rows == sum(part.data.shape[1] for part in self.in_parts()))
-
-    def people(self) -> list[str]:
-        """Their names."""
-        engine = Engine(self.reader.options.missing)
-        for source in self.sources:
-            engine.ask("meet", source)
-        return [name for (name,) in fetched(engine.ask("everybody"))]
+        rows = sum(source.rows for source in self.sources)
+        return rows == sum(part.data.shape[1] for part in self.in_parts())
 
 
 def open_shards(
@@ -154,59 +135,47 @@ def open_shards(
     if options.bad == "refuse" or options.encoding != "utf-8":
         raise ValueError("bad, encoding: allowed are 'drop' and 'utf-8', with the engine")
     sources, layouts = zip(*(source_of(path, options) for path in paths), strict=True)
-    if len({(layout.name, layout.person is None, layout.sides) for layout in layouts}) > 1:
+    layout = layouts[0]
+    if len({(one.name, one.person is None, tuple(one.sides)) for one in layouts}) > 1:
         raise ValueError("paths: the columns differ: allowed is one layout, with the engine")
-    client = None
-    if scheduler:
-        from distributed import Client
-
-        client = Client(scheduler)
-    items = options.listed
-    if options.items is None:
-        names = partial(_names, options)
-        many = client.gather(client.map(names, sources)) if client else map(names, sources)
-        items = public_items(sorted(set().union(*many)))
+    items = Items(options, layout)
+    for source in sources:
+        pair = replace(source, cells={**source.cells, "winner": source.cells["first"]})
+        items.add(Engine().spellings(pair))
+    names = options.listed or public_items(sorted(items.all))
+    like = no_answers(options, layout, names)
     reader = Reader(
-        options=options,
-        layout=layouts[0],
-        items=items,
+        options=replace(options, items=names, items_from_data=False),
+        layout=layout,
+        like=like,
         salt=token_urlsafe(3),
         parts=min(1 + sum(source.size for source in sources) // PART, MOST),
         version=duckdb.__version__,
     )
-    nothing = [tuple(np.zeros(0, dtype=np.int16) for _ in range(4))]
-    more: dict[str, Any] = {"sources": sources, "reader": reader}
-    if client:
-        return reader.answers(nothing, Shards, hashed=True, client=client, **more)
-    while relation == "add_remove" and _shared(reader, sources):
+    about: dict[str, Any] = {**vars(like), "sources": sources}
+    if scheduler is not None:
+        from distributed import Client
+
+        return Shards(**about, reader=reader, hashed=True, client=Client(scheduler))
+    hashed = relation != "add_remove"
+    while not hashed and _shared(reader.people(sources)):
         reader = replace(reader, salt=token_urlsafe(3))
-    more["engine"] = reader.engine(sources)
-    found = reader.answers(nothing, Shards, hashed=relation != "add_remove", **more)
+    found = Shards(**about, reader=reader, hashed=hashed, engine=reader.engine(sources))
     if not any(part.data.size for part in found.in_parts()):
         raise ValueError("no answers: allowed is at least one")
     return found
 
 
+def _shared(people: Mapping[str, int]) -> bool:
+    """Whether two people share a hash."""
+    return len(set(people.values())) < len(people)
+
+
 def supported(paths: Sequence[str], options: Options, relation: str = "replace") -> Shards | None:
     """The same if it is worth it; None if not, or if `read_answers` has to say what is wrong."""
     try:
-        large = "-" not in paths and sum(map(os.path.getsize, paths)) >= LARGE
-        return open_shards(paths, options, relation=relation) if large else None
+        if "-" not in paths and sum(map(os.path.getsize, paths)) >= LARGE:
+            return open_shards(paths, options, relation=relation)
     except (ValueError, OSError, ImportError):
-        return None
-
-
-def _names(options: Options, source: Source) -> list[str]:
-    """All items in a file."""
-    items = Items(options)
-    Engine().learn(source, items, ("first", "second"))
-    return items.all
-
-
-def _shared(reader: Reader, sources: Sequence[Source]) -> bool:
-    """Whether two people share a hash."""
-    engine = Engine(reader.options.missing, reader.salt)
-    for source in sources:
-        engine.ask("meet", source)
-    (number,) = engine.ask("collisions").fetchone()
-    return bool(number)
+        pass
+    return None
