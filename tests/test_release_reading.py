@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpbook.rank import Answers, BadFile, from_arrays, from_frame, read_answers, reading, rows
+from dpbook.rank import Answers, BadFile, from_arrays, from_frame, read_answers, rows
 from dpbook.rank.facts import facts
 from dpbook.rank.reading import look
 from dpbook.rank.rows import NO_RANK, NO_WINNER, UNKNOWN_NAME, WHY
@@ -113,13 +113,10 @@ def test_all_problems_at_once(tmp_path: Path) -> None:
         read_answers(file(tmp_path, HEAD + rows), items=DRINKS, bad="refuse")
     said = str(error.value).splitlines()
     assert said[0].endswith(
-        "7 rows cannot be used: allowed is --bad drop (bad='drop'), or a file without"
+        "6 rows cannot be used: allowed is --bad drop (bad='drop'), or a file without"
     )
-    assert said[1].startswith("  5 x an item that is not on the list (") and said[1].endswith(
-        "; ...)"
-    )
-    assert "line 2: 'water 0'" in said[1] and "line 4: 'water 2'" in said[1] and len(said) == 4
-    assert said[3] == "  1 x a pair that its person had answered (...)"
+    assert said[1].startswith("  5 x an item that is not on the list (first: ")
+    assert said[1].endswith("line 2: 'water 0')") and len(said) == 3
     assert read_answers(file(tmp_path, PLAIN), items=DRINKS, bad="refuse").data.shape == (2, 3)
     assert read_answers(file(tmp_path, PLAIN + "bob,mate,coffee\n"), items=DRINKS).data.shape == (
         2,
@@ -141,7 +138,7 @@ def test_items_are_public_input(tmp_path: Path) -> None:
     assert read_answers(
         file(tmp_path, HEAD + "a,both,tea\n"), items=["both", "tea"]
     ).data.tolist() == [[0], [1]]
-    with pytest.raises(BadFile, match="1 item in all: allowed is 2 items"):
+    with pytest.raises(BadFile, match="and 1 items: allowed is one answer"):
         read_answers(file(tmp_path, HEAD + "a,tea,te\x1ba\n"), items_from_data=True)
     for items, message in (
         (["tea"], "items has 1 names: allowed are 2 to 10000 items"),
@@ -332,7 +329,7 @@ def test_one_name_in_two_spellings_is_one_person(tmp_path: Path) -> None:
 
 
 def test_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MOST_NUMBERS", 8)
+    monkeypatch.setattr(rows, "MOST_NUMBERS", 8)
     for content in (PLAIN, "person,1,2\n" + "ann,tea,mate\n" * 3):
         with pytest.raises(BadFile, match="too many answers: allowed is 8 numbers, or the extra"):
             read_answers(file(tmp_path, content), items=DRINKS)
@@ -365,23 +362,26 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"person": np.array([1.0, np.nan])},
         "person has shape .* type float64",
     ),
-    "one person too few": ({"person": np.array([1])}, r"person has shape \(1,\) .* 2 of them"),
-    "ties that are numbers": ({"tied": np.array([0, 1])}, "tied has .* allowed are True or False"),
+    "one person too few": ({"person": np.array([1])}, r"person has shape \(1,\) .* \(2,\)"),
+    "ties that are numbers": ({"tied": np.array([0, 1])}, "tied has .* truth for ties"),
     "a winner of itself": ({"data": np.array([[0, 1], [1, 1]])}, "compares an item with itself"),
     "no item": ({"data": np.array([[0, 1], [1, 3]])}, "data holds 0 to 3: allowed are 0 to 2"),
     "halves": (
         {"data": np.array([[0.5], [1]])},
         "data has type float64: allowed are whole numbers",
     ),
-    "the wrong way": ({"data": np.array([[0, 1]] * 3)}, r"data of shape \(3, 2\) .* \(2, N\)"),
+    "the wrong way": (
+        {"data": np.array([[0, 1]] * 3)},
+        r"data of shape \(3, 2\): allowed is \(2, 2\)",
+    ),
     "one item twice": ({"items": ("a", "b", "a")}, "items contains 'a' more than once"),
     "counts of persons": (
         {"kind": "counts", "data": np.zeros((3, 3), int)},
-        "person is given with kind",
+        "person has .* no counts",
     ),
     "negative": (
         {"kind": "counts", "data": np.full((3, 3), -1), "person": None},
-        "data holds -1 to",
+        "a sum up to",
     ),
     "of itself": (
         {"kind": "counts", "data": np.eye(3, dtype=int), "person": None},

@@ -17,8 +17,8 @@ from secrets import token_hex
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from dpbook.rank.files import Opened, kind_of, opened
-from dpbook.rank.layout import Layout, Options, heading, layout_of
+from dpbook.rank.files import kind_of, opened
+from dpbook.rank.layout import Layout, Opened, Options, heading, layout_of
 from dpbook.rank.names import BLANKS, BadFile, text_of
 from dpbook.rank.rows import UNLISTED, Items
 
@@ -95,8 +95,10 @@ class Engine:
         """The one number that it answers."""
         return int(self.ask(section, source).fetchone()[0])
 
-    def part(self, low: int, high: int) -> tuple[Any, ...]:
-        """The columns of the answers in a range of hashes; from any thread."""
+    def part(self, k: int, parts: int) -> tuple[Any, ...]:
+        """Numbers of some people, and of their cells; from any thread."""
+        low = k * 2**64 // parts
+        high = (k + 1) * 2**64 // parts - 1
         cursor = self.base.cursor()
         found = cursor.execute(sections()["part"], {"low": low, "high": high})
         return tuple(found.fetchnumpy().values())

@@ -10,10 +10,9 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
-from dpbook.rank.layout import COLUMNS, Options, heading
+from dpbook.rank.layout import COLUMNS, Head, Opened, Options, Rows, heading
 from dpbook.rank.names import fail
 
 _LONGEST_LINE = 2**24
@@ -29,34 +28,6 @@ _MAGIC = {
     b"{": "JSON",
     b"[": "JSON",
 }
-
-Rows = Iterator[tuple[int, list[str] | str]]  # a line's cells, or what is wrong with it
-
-
-@dataclass(frozen=True)
-class Head:
-    """What line 1 says of the text."""
-
-    separator: str
-    quotes: bool
-    end: str  # of every line
-    lines: int
-
-    @property
-    def dialect(self) -> dict[str, Any]:
-        """How Python's reader is told so."""
-        quoting = csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE
-        return {"delimiter": self.separator, "quoting": quoting, "strict": True}
-
-
-@dataclass(frozen=True)
-class Opened:
-    """A file that is being read."""
-
-    name: str
-    header: list[str]
-    rows: Rows
-    head: Head | None = None
 
 
 def magic(file: Any) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import csv
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count, takewhile
+from typing import Any
 
 from dpbook import _validation as check
 from dpbook.rank.names import clean_name, fail, public_items, short
@@ -49,6 +51,7 @@ CHOICES = {
     "repeats": ("one", "keep"),
     "separator": (",", ";", "\t", "|"),
 }
+Rows = Iterator[tuple[int, list[str] | str]]  # a line's cells, or what is wrong with it
 TYPED = "columns labels ties missing layout between bad encoding separator header_lines line_breaks"
 
 
@@ -130,6 +133,32 @@ class Layout:
     @property
     def kind(self) -> str:
         return KINDS[self.name]
+
+
+@dataclass(frozen=True)
+class Head:
+    """What line 1 says of the text."""
+
+    separator: str
+    quotes: bool
+    end: str  # of every line
+    lines: int
+
+    @property
+    def dialect(self) -> dict[str, Any]:
+        """How Python's reader is told so."""
+        quoting = csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE
+        return {"delimiter": self.separator, "quoting": quoting, "strict": True}
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A file that is being read."""
+
+    name: str
+    header: list[str]
+    rows: Rows
+    head: Head | None = None
 
 
 def heading(lines: Sequence[Sequence[str]]) -> list[str]:

@@ -9,19 +9,22 @@ from __future__ import annotations
 import re
 from bisect import bisect, bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpbook._validation import MOST_COUNT
 from dpbook.rank.answers import Answers, Read
-from dpbook.rank.layout import Layout, Options
+from dpbook.rank.layout import Layout, Opened, Options, layout_of
 from dpbook.rank.names import MOST_ITEMS, clean_name, fail, printable, short
 
 MANY = 40_000  # spellings that are remembered
+MOST_NUMBERS = 200_000_000  # four of an answer, or one of an item in a ranking
+_BLOCK = 2**10  # rows at once
 TIES = ("tie", "tied", "draw", "equal", "both", "neither", "none", "=")
 UNLISTED, BLANK, TIE, FIRST, SECOND = range(-1, -6, -1)
 GOOD, SAME, NO_ITEM, NO_CELL, NO_TIE, NO_WINNER, NO_PERSON = range(7)
@@ -40,6 +43,7 @@ _ODD = re.compile("[\ud800-\udfff]")  # what stands for a byte of another encodi
 
 
 Columns = tuple[NDArray[Any], ...]  # numbers of people, and of the cells of each row
+Row = tuple[int, list[str]]  # with its line
 
 
 class Unusable(Exception):
@@ -154,10 +158,10 @@ _OF_CELL = np.array(
 
 
 def compared(
-    first: NDArray[Any], second: NDArray[Any], winner: NDArray[Any], sides: Mapping[int, int]
+    first: NDArray[Any], second: NDArray[Any], winner: NDArray[Any], items: Items
 ) -> Compared:
     """Which rows are comparisons, from the numbers of their cells."""
-    for item, side in sides.items():
+    for item, side in items.sides.items():
         winner = np.where(winner == item, side, winner)
     won = (winner == first) | (winner == FIRST)
     lost = (winner == second) | (winner == SECOND)
@@ -171,40 +175,6 @@ def compared(
         tied=tied,
         why=why,
     )
-
-
-def no_answers(options: Options, layout: Layout, items: Sequence[str]) -> Answers:
-    """Comparisons, none yet, as files with such a line 1 hold them."""
-    person = None
-    if layout.person is not None:
-        person = np.zeros(0, dtype=np.int64)
-    tied = None
-    if layout.name in ("items", "sides"):
-        tied = np.zeros(0, dtype=bool)
-    return Answers(
-        kind="comparisons",
-        items=tuple(items),
-        data=np.zeros((2, 0), dtype=np.int64),
-        person=person,
-        tied=tied,
-        repeats=options.repeats,
-        listed=options.items is not None,
-        unranked=options.unranked,
-        read=Read(layout.words, options.typed),
-    )
-
-
-def joined(like: Answers, pieces: Iterable[Columns], sides: Mapping[int, int]) -> Answers:
-    """Such answers, from the numbers of people and of cells; what is no comparison is left out."""
-    person, first, second, winner = map(np.concatenate, zip(*pieces, strict=True))
-    found = compared(first, second, winner, sides)
-    good = found.why == GOOD
-    more = {}
-    if like.person is not None:
-        more["person"] = person[good]
-    if like.tied is not None:
-        more["tied"] = found.tied[good]
-    return replace(like, data=np.array([found.first[good], found.second[good]]), **more)
 
 
 def ranks_of(cells: Sequence[str], items: Items) -> dict[int, int]:
@@ -260,3 +230,170 @@ def _by_rank(cells: Sequence[str], items: Items) -> Iterator[tuple[int, float]]:
             yield item, int(found[1]) + bool(found[2]) / 2
         elif name:
             raise Unusable(NO_RANK, cell)
+
+
+def no_answers(options: Options, layout: Layout, items: Sequence[str]) -> Answers:
+    """Comparisons, none yet, as files with such a line 1 hold them."""
+    person = None
+    if layout.person is not None:
+        person = np.zeros(0, dtype=np.int64)
+    tied = None
+    if layout.name in ("items", "sides"):
+        tied = np.zeros(0, dtype=bool)
+    return Answers(
+        kind="comparisons",
+        items=tuple(items),
+        data=np.zeros((2, 0), dtype=np.int64),
+        person=person,
+        tied=tied,
+        repeats=options.repeats,
+        listed=options.items is not None,
+        unranked=options.unranked,
+        read=Read(layout.words, options.typed),
+    )
+
+
+def joined(like: Answers, pieces: Iterable[Columns], items: Items) -> Answers:
+    """Such answers, from the numbers of people and of cells; what is no comparison is left out."""
+    person, first, second, winner = map(np.concatenate, zip(*pieces, strict=True))
+    found = compared(first, second, winner, items)
+    good = found.why == GOOD
+    more = {}
+    if like.person is not None:
+        more["person"] = person[good]
+    if like.tied is not None:
+        more["tied"] = found.tied[good]
+    return replace(like, data=np.array([found.first[good], found.second[good]]), **more)
+
+
+class Collector:
+    """The rows of all files, turned into numbers."""
+
+    layout: Layout
+    items: Items
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.people = People(options)
+        self.found = Found()
+        self.name = ""
+        self.size = 0
+        self.pieces: list[Columns] = []
+        self.counts: list[int] = []
+
+    def take(self, file: Opened) -> None:
+        """Add the rows of one file."""
+        layout = layout_of(file.name, file.header, self.options)
+        if not self.name:
+            self.layout = layout
+            self.items = Items(self.options, layout)
+        before = self.layout
+        if (layout.name, layout.sides) != (before.name, before.sides):
+            fail(file.name, f"holds {layout.name}", f"{before.name}, as in the files before")
+        self.layout = layout
+        self.name = file.name
+        turned = self._ranked if layout.kind == "rankings" else self._compared
+        while block := list(islice(file.rows, _BLOCK)):
+            rows = []
+            for line, row in block:
+                if isinstance(row, str):
+                    self._leave_out(line, "no row as line 1 describes it", row)
+                else:
+                    rows.append((line, row))
+            piece = turned(rows)
+            self.pieces.append(piece)
+            self.size += sum(numbers.size for numbers in piece)
+            if self.size > MOST_NUMBERS:
+                allowed = f"{MOST_NUMBERS} numbers, or the extra 'release' and a large file"
+                fail(self.name, "too many answers", allowed)
+
+    def _leave_out(self, line: int, what: str, value: str) -> None:
+        self.found.add(f"{self.name}, line {line}", what, value)
+
+    def _person(self, row: list[str]) -> int:
+        if self.layout.person is None:
+            return 0
+        return self.people[row[self.layout.person]]
+
+    def _compared(self, rows: list[Row]) -> Columns:
+        """Numbers of people, of two items, and of the better one."""
+        person = np.array([self._person(row) for _, row in rows], dtype=np.int64)
+        cells = [[row[k] for _, row in rows] for k in self.layout.cells]
+        self.items.add(chain(*cells[:2]))
+        if self.layout.kind == "counts":
+            counts = cells.pop()
+        numbers = [np.array([self.items[cell] for cell in column], np.int16) for column in cells]
+        first, second, winner = (*numbers, numbers[0])[:3]
+        why = compared(first, second, winner, self.items).why
+        why[person < 0] = NO_PERSON
+        for k in np.flatnonzero(why):
+            bad = 2 if why[k] == NO_WINNER else int(first[k] >= 0)
+            self._leave_out(rows[k][0], WHY[why[k]], cells[bad][k])
+        good = why == GOOD
+        if self.layout.kind == "counts":
+            self.counts += [self._count(rows[k][0], counts[k]) for k in np.flatnonzero(good)]
+        return person[good], first[good], second[good], winner[good]
+
+    def _count(self, line: int, text: str) -> int:
+        if not re.fullmatch(r"\s*[0-9]{1,16}\s*", text):
+            fail(self.name, f"line {line}: count = {short(text)}", "a whole number up to 2**53")
+        return int(text)
+
+    def _ranked(self, rows: list[Row]) -> Columns:
+        """Numbers of people, and the place of each item that is known yet."""
+        people = []
+        found = []
+        for line, row in rows:
+            person = self._person(row)
+            try:
+                if person < 0:
+                    raise Unusable(WHY[NO_PERSON], "")
+                found.append(ranks_of([row[k] for k in self.layout.cells], self.items))
+                people.append(person)
+            except Unusable as error:
+                self._leave_out(line, *error.args)
+        places = np.full((len(found), len(self.items.all)), -1, dtype=np.int16)
+        for k, ranks in enumerate(found):
+            places[k, list(ranks)] = list(ranks.values())
+        return np.array(people, dtype=np.int64), places
+
+    def answers(self) -> Answers:
+        """All that was read; refused if there is nothing, or anything that may not be there."""
+        names = self.items.all
+        total = self.size
+        if self.layout.kind == "counts":
+            total = sum(self.counts)
+        if len(names) < 2 or not total:
+            what = f"no answers below the names of the columns, and {len(names)} items"
+            fail(self.name, what, f"one answer, and two items\n{self.found}".strip())
+        if self.options.bad == "refuse" and self.found.number:
+            allowed = f"--bad drop (bad='drop'), or a file without\n{self.found}"
+            fail(self.name, f"{self.found.number.total()} rows cannot be used", allowed)
+        order = list(range(len(names)))
+        if self.options.items_from_data:
+            order.sort(key=names.__getitem__)
+        like = no_answers(self.options, self.layout, [names[k] for k in order])
+        if self.layout.kind == "rankings":
+            return self._rankings(like, order)
+        answers = joined(like, self.pieces, self.items)
+        data = np.argsort(order).astype(np.int32)[answers.data]
+        if self.layout.kind == "comparisons":
+            return replace(answers, data=data)
+        if total > MOST_COUNT:
+            fail(self.name, f"the counts add up to {total}", "up to 2**53")
+        table = np.zeros((len(names), len(names)), dtype=np.int64)
+        np.add.at(table, tuple(data), self.counts)
+        return replace(like, kind="counts", data=table)
+
+    def _rankings(self, like: Answers, order: list[int]) -> Answers:
+        """The place of each item in each ranking."""
+        blocks = []
+        for _, places in self.pieces:
+            later = len(order) - places.shape[1]  # items that nobody had named then
+            blocks.append(np.pad(places, ((0, 0), (0, later)), constant_values=-1))
+        data = np.concatenate(blocks)[:, order]
+        if self.options.unranked == "below":
+            last = data.max(axis=1, keepdims=True) + 1
+            data = np.where(data < 0, last, data)
+        person = np.concatenate([who for who, _ in self.pieces])
+        return replace(like, kind="rankings", data=data, person=person)

@@ -21,7 +21,7 @@ import numpy as np
 from dpbook._typing import Ints
 from dpbook.rank.answers import Answers
 from dpbook.rank.engine import Engine, Source, fetched, source_of
-from dpbook.rank.layout import Layout, Options
+from dpbook.rank.layout import Options
 from dpbook.rank.names import public_items
 from dpbook.rank.rows import Columns, Items, joined, no_answers
 
@@ -34,8 +34,7 @@ MOST = 64  # parts, as each is a scan
 class Reader:
     """How answers are read, here or by a worker."""
 
-    options: Options  # with the items
-    layout: Layout
+    items: Items
     like: Answers
     salt: str
     parts: int
@@ -47,24 +46,18 @@ class Reader:
 
         if duckdb.__version__ != self.version:  # its hash may be another
             raise ValueError(f"DuckDB {duckdb.__version__}: allowed is {self.version} everywhere")
-        engine = Engine(self.options.missing, self.salt)
-        engine.load(sources, Items(self.options, self.layout))
+        engine = Engine(self.items.options.missing, self.salt)
+        engine.load(sources, self.items)
         return engine
 
-    def columns(self, engine: Engine, k: int) -> Columns:
-        """All rows of some people."""
-        low = k * 2**64 // self.parts
-        high = (k + 1) * 2**64 // self.parts - 1
-        return engine.part(low, high)
-
     def file(self, source: Source) -> list[Columns]:
-        """A file in parts."""
+        """A file in parts, by person."""
         engine = self.engine([source])
-        return [self.columns(engine, k) for k in range(self.parts)]
+        return [engine.part(k, self.parts) for k in range(self.parts)]
 
     def answers(self, pieces: Sequence[Columns]) -> Answers:
         """One part, whatever files it comes from."""
-        return joined(self.like, pieces, Items(self.options, self.layout).sides)
+        return joined(self.like, pieces, self.items)
 
     def exact(self, statistic: str, limit: int | None, pieces: Sequence[Columns]) -> Ints:
         """The exact numbers of one part."""
@@ -72,7 +65,7 @@ class Reader:
 
     def people(self, sources: Sequence[Source]) -> dict[str, int]:
         """The hash of each person by their name."""
-        engine = Engine(self.options.missing, self.salt)
+        engine = Engine(self.items.options.missing, self.salt)
         named = (fetched(engine.ask("people", source)) for source in sources)
         return dict(chain.from_iterable(named))
 
@@ -90,7 +83,7 @@ class Shards(Answers):
     def in_parts(self) -> Iterator[Answers]:
         """The answers, some people at a time."""
         for k in range(self.reader.parts):
-            yield self.reader.answers([self.reader.columns(self.engine, k)])
+            yield self.reader.answers([self.engine.part(k, self.reader.parts)])
 
     def exact(self, statistic: str, limit: int | None = None, random: Any = None) -> Ints:
         """As `Answers.exact`. What a lost worker did is done again, with new random numbers."""
@@ -98,7 +91,7 @@ class Shards(Answers):
         parts = range(self.reader.parts)
         if self.client is None:
             with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-                found = pool.map(lambda k: count([self.reader.columns(self.engine, k)]), parts)
+                found = pool.map(lambda k: count([self.engine.part(k, self.reader.parts)]), parts)
                 return np.asarray(sum(found))
         submit = partial(self.client.submit, pure=False)
         files = [submit(self.reader.file, source) for source in self.sources]
@@ -145,8 +138,7 @@ def open_shards(
     names = options.listed or public_items(sorted(items.all))
     like = no_answers(options, layout, names)
     reader = Reader(
-        options=replace(options, items=names, items_from_data=False),
-        layout=layout,
+        items=Items(replace(options, items=names, items_from_data=False), layout),
         like=like,
         salt=token_urlsafe(3),
         parts=min(1 + sum(source.size for source in sources) // PART, MOST),
