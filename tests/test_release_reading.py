@@ -40,7 +40,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "no header": ("ann,tea,coffee\n", f"{NO_LAYOUT}'ann', 'tea', 'coffee': allowed is person,win"),
     "other column": ("person,winner,loser,date\n", "or --columns person=NAME,winner=NAME,"),
     "missing": ("person,winner\n", NO_LAYOUT),
-    "twice": ("winner,winner,loser\n", "columns 'winner' and 'winner' both mean winner"),
+    "twice": ("winner,winner,loser\n", NO_LAYOUT),
     "mixed": ("person,winner,loser,count\n", NO_LAYOUT),
     "more roles": ("person,first,winner,loser\n", NO_LAYOUT),
     "counted ties": ("first,second,winner,count\n", NO_LAYOUT),
@@ -115,7 +115,7 @@ def test_all_problems_at_once(tmp_path: Path) -> None:
     assert said[0].endswith(
         "6 rows cannot be used: allowed is --bad drop (bad='drop'), or a file without"
     )
-    assert said[1].startswith("  5 x an item that is not on the list (first: ")
+    assert said[1].startswith("  5 x an item that is not on the list (")
     assert said[1].endswith("line 2: 'water 0')") and len(said) == 3
     assert read_answers(file(tmp_path, PLAIN), items=DRINKS, bad="refuse").data.shape == (2, 3)
     assert read_answers(file(tmp_path, PLAIN + "bob,mate,coffee\n"), items=DRINKS).data.shape == (
@@ -514,7 +514,7 @@ UNCLEAR: dict[str, tuple[str, dict[str, Any], str]] = {
         "columns": {"first": "A", "second": "B"}}, "--layout items: .*; or --layout sides: "),
     "an item is a role": ("first,second,winner\n", {"items": ["first", "b"]}, "--layout sides: "),
     "two questions": ("person,Now [tea],Then [tea],[mate],[coffee]\n",
-        {"columns": {"person": "person"}}, "both mean tea: allowed is one, by --columns tea=NAME"),
+        {"columns": {"person": "person"}}, "'Now .tea.', 'Then .tea.'.* or --columns"),
     "a sign": ("person,ranking\n", {"items": ["x=y", "c"]}, "'x=y' .* names without > and ="),
     "an arrow": ("person,ranking\n", {"items": ["a->b", "c"]}, "'a->b' with a column 'ranking'"),
     "no row": (TWO + "a,tea,coffee,Left\n", {}, "no answers .*\n  1 x a winner that is neither"),

@@ -79,8 +79,9 @@ class Answers:
             raise ValueError(f"data has type {data.dtype}: allowed are whole numbers")
         check.shaped("data", data, data.ndim == 2, "a table")
         n = len(self.items)
-        size = data.shape[self._axis]
-        shape = {"comparisons": (2, size), "rankings": (size, n), "counts": (n, n)}[self.kind]
+        shape = {"comparisons": (2, self.size), "rankings": (self.size, n), "counts": (n, n)}[
+            self.kind
+        ]
         check.shaped("data", data, data.shape == shape, f"{shape} with kind = {self.kind!r}")
         low = -int(self.kind == "rankings")
         most = n - 1
@@ -96,16 +97,23 @@ class Answers:
         for name, types, without in (("person", "iu", "counts"), ("tied", "b", "counts rankings")):
             value = getattr(self, name)
             array = np.asarray(value)
-            fits = array.dtype.kind in types and array.shape == (size,)
+            fits = array.dtype.kind in types and array.shape == (self.size,)
             if value is not None and (self.kind in without or not fits):
                 given = f"{name} has shape {array.shape} and type {array.dtype}"
-                allowed = f"({size},) and whole numbers for persons, truth for ties; no {without}"
+                allowed = (
+                    f"({self.size},) and whole numbers for persons, truth for ties; no {without}"
+                )
                 raise ValueError(f"{given}: allowed is {allowed}")
 
     @property
     def _axis(self) -> int:
         """Along which the answers are."""
         return int(self.kind == "comparisons")
+
+    @property
+    def size(self) -> int:
+        """How many answers, or rankings."""
+        return self.data.shape[self._axis]
 
     @property
     def has_persons(self) -> bool:
@@ -167,7 +175,7 @@ class Answers:
             return table.sum(axis=1) - table.sum(axis=0) if net else table
         tied = self.tied
         if tied is None:
-            tied = np.zeros(self.data.shape[1], dtype=bool)
+            tied = np.zeros(self.size, dtype=bool)
         first, second = self.data.astype(np.intp)  # bincount wants no other kind, anywhere
         if net:
             won = np.bincount(first[~tied], minlength=n)

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from dpbook.rank.files import kind_of, opened
-from dpbook.rank.layout import Layout, Opened, Options, heading, layout_of
+from dpbook.rank.layout import Layout, Options, heading, layout_of
 from dpbook.rank.names import BLANKS, BadFile, text_of
 from dpbook.rank.rows import UNLISTED, Items
 
@@ -137,11 +137,11 @@ def fetched(found: Any) -> Iterator[tuple[Any, ...]]:
         yield from part
 
 
-def opened_parquet(path: str) -> Opened:
-    """A Parquet file, as text."""
+def opened_parquet(path: str) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """The names of the columns of a Parquet file, and its rows, as text."""
     found = Engine().ask("rows", _parquet(path))
     rows = (list(map(text_of, row)) for row in fetched(found))
-    return Opened(path, heading([[name for name, *_ in found.description]]), enumerate(rows, 1))
+    return heading([[name for name, *_ in found.description]]), enumerate(rows, 1)
 
 
 def _parquet(path: str) -> Source:
@@ -161,10 +161,9 @@ def source_of(path: str, options: Options) -> tuple[Source, Layout]:
         quoted = [name.replace('"', '""') for name, *_ in found]
         cells = _cells(layout, [f"coalesce(\"{name}\"::VARCHAR, '')" for name in quoted])
         return replace(source, cells=cells, rows=engine.number("count", source)), layout
-    with opened(path, options) as file:
-        head = file.head
-        layout = layout_of(path, file.header, options)
-    if head is None or head.lines > 1 or head.end == "\r":
+    with opened(path, options) as text:
+        layout = layout_of(path, text.header, options)
+    if text.lines > 1 or text.end == "\r":
         raise ValueError(f"{path}: allowed is one line with names of columns, with the engine")
     unpack: Any = open
     packed = "none"
@@ -172,13 +171,13 @@ def source_of(path: str, options: Options) -> tuple[Source, Layout]:
         unpack = gzip.open
         packed = "gzip"
     with unpack(path, "rb") as raw:
-        lines = _ordered_lines(raw, quotes=head.quotes, end=head.end.encode())
-    columns = [f"c{k}" for k in range(len(file.header))]
+        lines = _ordered_lines(raw, quotes=text.quotes, end=text.end.encode())
+    columns = [f"c{k}" for k in range(len(text.header))]
     given = {
         "path": escape(path),
         "columns": dict.fromkeys([*columns, "more"], "VARCHAR"),
         "nothing": token_hex(16),
-        "separator": head.separator,
+        "separator": text.separator,
         "packed": packed,
     }
     cells = {**_cells(layout, columns), "last": columns[-1]}

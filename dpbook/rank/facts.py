@@ -18,49 +18,54 @@ def facts(found: Look, limit: int | None) -> Iterator[str]:
     """In sentences: how line 1 was read, how many answers and people, and what is left out."""
     answers = found.answers
     parts = list(answers.in_parts())
-    number = sum(map(_number, parts))
-    what = "rankings" if answers.kind == "rankings" else "answers"
+    named = np.sum([_named(part) for part in parts], axis=0).tolist()
+    what = "answers"
+    who = "answers"
+    if answers.kind == "rankings":
+        what = "rankings"
     yield f"Line 1 is read so: {answers.read.words}."
-    yield f"{answers.kind}: {number} {what} on {len(answers.items)} items"
+    yield f"{answers.kind}: {sum(map(_number, parts))} {what} on {len(answers.items)} items"
     if answers.has_persons:
+        who = "people"
         each = np.concatenate([part.answers_of_each() for part in parts])
-        yield f"{each.size} people, {each.min(initial=number)} to {each.max(initial=0)} {what} each"
+        yield f"{each.size} people, {each.min()} to {each.max()} {what} each"
         if limit:
             more = each[each > limit] - limit
             lost = f"{more.sum()} {what} would be left out"
             yield f"{more.size} people gave more than {limit}: {lost}"
     if found.found.number:
-        yield from ("This would be left out:", *str(found.found).splitlines())
+        yield f"This would be left out:\n{found.found}"
     unlisted = [f"{short(name)} {count}" for name, count in found.found.unlisted.most_common(20)]
     if unlisted:
         yield f"Not on the list of items: {', '.join(unlisted)}"
-    yield from (f"These differ only in case or blanks: {names}" for names in found.alike)
-    named = np.sum([_named(part) for part in parts], axis=0).tolist()
-    who = "people" if answers.has_persons else "answers"
-    every = [f"{item} {count}" for item, count in zip(answers.items, named, strict=True)]
-    rare = [words for words, count in zip(every, named, strict=True) if count < FEW]
-    yield f"The items, and how many {who} name each: {', '.join(every)}"
-    yield f"Named by fewer than {FEW} {who}: {', '.join(rare) or 'none'}"
+    for names in found.alike:
+        yield f"These differ only in case or blanks: {names}"
+    every = dict(zip(answers.items, named, strict=True))
+    some = ", ".join(f"{item} {count}" for item, count in every.items())
+    rare = ", ".join(f"{item} {count}" for item, count in every.items() if count < FEW)
+    yield f"The items, and how many {who} name each: {some}"
+    yield f"Named by fewer than {FEW} {who}: {rare or 'none'}"
 
 
 def _number(answers: Answers) -> int:
     """How many answers, or rankings."""
     if answers.kind == "counts":
         return int(answers.data.sum())
-    return answers.data.shape[answers.kind == "comparisons"]
+    return answers.size
 
 
 def _named(answers: Answers) -> Ints:
     """How many people, or answers where nobody knows of whom, name each item."""
-    n, data, person = len(answers.items), answers.data, answers.person
+    n = len(answers.items)
+    data = answers.data
     if answers.kind == "counts":
         return np.asarray(data.sum(axis=0) + data.sum(axis=1))
-    if person is None:
-        return np.bincount(data.ravel(), minlength=n)
-    who = np.unique(person, return_inverse=True)[1]
-    if answers.kind == "comparisons":
-        named = np.concatenate([who * n + row for row in data])
+    who = np.arange(answers.size)
+    if answers.person is not None:
+        who = np.unique(answers.person, return_inverse=True)[1]
+    if answers.kind == "rankings":
+        row, item = np.nonzero((data >= 0) & (data < data.max(axis=1, keepdims=True)))
+        named = who[row] * n + item
     else:
-        placed = (data >= 0) & (data < data.max(axis=1, keepdims=True))
-        named = (who[:, None] * n + np.arange(n))[placed]
+        named = (who * n + data).ravel()
     return np.bincount(np.unique(named) % n, minlength=n)

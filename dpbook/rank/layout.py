@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import codecs
-import csv
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count, takewhile
-from typing import Any
 
 from dpbook import _validation as check
 from dpbook.rank.names import clean_name, fail, public_items, short
@@ -51,7 +50,7 @@ CHOICES = {
     "repeats": ("one", "keep"),
     "separator": (",", ";", "\t", "|"),
 }
-Rows = Iterator[tuple[int, list[str] | str]]  # a line's cells, or what is wrong with it
+_IN_BRACKETS = re.compile(r"\[([^\[\]]+)\]$")
 TYPED = "columns labels ties missing layout between bad encoding separator header_lines line_breaks"
 
 
@@ -100,6 +99,18 @@ class Options:
             return ()
         return public_items(self.items)
 
+    def refuse_signs(self) -> None:
+        """Items that no cell with a ranking can hold, by the list alone."""
+        sign = self.between.strip()
+        signs = [sign]
+        if sign == ">":
+            signs.append("=")
+        for item in self.listed:
+            if any(sign in item for sign in signs):
+                allowed = f"allowed are names without {' and '.join(signs)}, or --between"
+                given = f"items contains {short(item)} with a column 'ranking'"
+                raise ValueError(f"{given}: {allowed} another sign")
+
     @property
     def typed(self) -> tuple[str, ...]:
         """What to type to read a file in the same way, beside what the promise says."""
@@ -135,32 +146,6 @@ class Layout:
         return KINDS[self.name]
 
 
-@dataclass(frozen=True)
-class Head:
-    """What line 1 says of the text."""
-
-    separator: str
-    quotes: bool
-    end: str  # of every line
-    lines: int
-
-    @property
-    def dialect(self) -> dict[str, Any]:
-        """How Python's reader is told so."""
-        quoting = csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE
-        return {"delimiter": self.separator, "quoting": quoting, "strict": True}
-
-
-@dataclass(frozen=True)
-class Opened:
-    """A file that is being read."""
-
-    name: str
-    header: list[str]
-    rows: Rows
-    head: Head | None = None
-
-
 def heading(lines: Sequence[Sequence[str]]) -> list[str]:
     """Names of columns: the last that is not blank, where they have several lines."""
     names = [""] * max(map(len, lines))
@@ -172,111 +157,91 @@ def heading(lines: Sequence[Sequence[str]]) -> list[str]:
 
 def layout_of(name: str, header: Sequence[str], options: Options) -> Layout:
     """The one reading of line 1; refused if there is none, or more than one."""
-    found = _columns(name, header, options)
-    fits = _fitting(found, header, options)
-    if not fits:
-        named = ", ".join(map(short, filter(None, header)))
-        hint = "--columns person=NAME,winner=NAME,loser=NAME, and others are ignored"
-        fail(name, f"line 1 has the columns {named:.300}", f"{COLUMNS}; or {hint}")
-    readings = {layout: _words(layout, fits[layout], header, options) for layout in fits}
-    if len(readings) > 1:
-        ways = "; or ".join(f"--layout {layout}: {words}" for layout, words in readings.items())
-        fail(name, f"line 1 can be read in {len(readings)} ways", f"one of them, by {ways}")
-    ((layout, words),) = readings.items()
-    person = found.get("person", [])
-    for key, columns in [("person", person), *fits[layout].items()]:
-        if len(columns) > 1:
-            twice = " and ".join(short(header[k]) for k in columns)
-            fail(name, f"columns {twice} both mean {key}", f"one, by --columns {key}=NAME")
-    if layout == "ranking":
-        _refuse_signs(options)
-    if person:
-        words += f"; {short(header[person[0]])} says who answered"
-    return Layout(
-        name=layout,
-        cells=tuple(columns[0] for columns in fits[layout].values()),
-        person=next(iter(person), None),
-        sides=_sides(found, header),
-        words=words,
-    )
+    return _Line(name, header, options).layout()
 
 
-def _refuse_signs(options: Options) -> None:
-    """Items that no cell with a ranking can hold, by the list alone."""
-    sign = options.between.strip()
-    signs = (sign, "=") if sign == ">" else (sign,)
-    for item in options.listed:
-        if any(sign in item for sign in signs):
-            allowed = f"allowed are names without {' and '.join(signs)}, or --between another sign"
-            raise ValueError(f"items contains {short(item)} with a column 'ranking': {allowed}")
+class _Line:
+    """Line 1 of a file, and what each column means: what `columns` says, or its own name.
 
-
-def _columns(name: str, header: Sequence[str], options: Options) -> dict[str, list[int]]:
-    """Columns that may be meant by a role, a place or an item: `columns` says, or their name.
-
-    As "tea", "Tea" or "Rank these drinks [tea]".
+    As "tea", "Tea" or "Rank these drinks [tea]". What two columns may mean, neither does.
     """
-    found: dict[str, list[int]] = {}
-    for role, column in options.columns.items():
-        wanted = " ".join(clean_name(column).split())
-        if header.count(wanted) != 1:
-            named = ", ".join(filter(None, header))
-            fail(name, f"column {short(wanted)} is missing, or twice", f"one of {named:.200}")
-        found[clean_name(role)] = [header.index(wanted)]
-    decided = set(found)
-    taken = [k for (k,) in found.values()]
-    for k, column in enumerate(header):
-        keys = {column, column.lower(), *re.findall(r"\[([^\[\]]+)\]$", column)}
-        if k not in taken:
-            for key in keys - decided:
-                found.setdefault(key.strip(), []).append(k)
-    return found
 
+    def __init__(self, name: str, header: Sequence[str], options: Options) -> None:
+        self.name = name
+        self.header = header
+        self.options = options
+        asked = {}
+        for role, column in options.columns.items():
+            wanted = " ".join(clean_name(column).split())
+            if header.count(wanted) != 1:
+                allowed = f"one of {', '.join(filter(None, header)):.200}"
+                fail(name, f"column {short(wanted)} is missing, or twice", allowed)
+            asked[clean_name(role)] = header.index(wanted)
+        claims = defaultdict(list)
+        for k, column in enumerate(header):
+            if k not in asked.values():
+                for key in {column, column.lower(), *_IN_BRACKETS.findall(column)}:
+                    claims[key.strip()].append(k)
+        clear = {key: columns[0] for key, columns in claims.items() if len(columns) == 1}
+        self.found = clear | asked
+        self.named = set(asked) | {"person"}
+        self.sides: dict[str, int] = {}
+        for side, role in enumerate(("first", "second")):
+            if role in self.found:
+                self.sides |= {role: side, header[self.found[role]].casefold(): side}
 
-def _fitting(
-    found: Mapping[str, list[int]], header: Sequence[str], options: Options
-) -> dict[str, dict[str, list[int]]]:
-    """All layouts whose columns are there."""
-    places = tuple(takewhile(found.__contains__, map(str, count(1))))
-    named = {clean_name(role) for role in options.columns} - {"person"}
-    called = {item.casefold() for item in options.listed}
-    fits = {}
-    for layout, keys in {**ROLES, "places": places, "ranks": options.listed}.items():
-        if options.layout not in (None, layout):
-            continue
-        if not keys or not named <= set(keys) <= set(found):
-            continue
-        if (KINDS[layout], "person" in found) in (("rankings", False), ("counts", True)):
-            continue
-        if options.layout is None:
-            if layout == "sides" and not called & set(_sides(found, header)):
-                continue  # "items" takes the names of both
-            used = {k for key in ("person", *keys) for k in found.get(key, [])}
-            rest = [column for k, column in enumerate(header) if column and k not in used]
-            if rest and not options.columns:
-                continue
-        fits[layout] = {key: found[key] for key in keys}
-    exact = {layout: columns for layout, columns in fits.items() if set(columns) == named}
-    return exact or fits  # nothing else is asked for
+    def layout(self) -> Layout:
+        """The one that fits."""
+        places = tuple(takewhile(self.found.__contains__, map(str, count(1))))
+        needed = {**ROLES, "places": places, "ranks": self.options.listed}
+        fits = {layout: keys for layout, keys in needed.items() if self.fits(layout, keys)}
+        exact = {layout: keys for layout, keys in fits.items() if self.named == {"person", *keys}}
+        fits = exact or fits  # nothing else is asked for
+        if not fits:
+            named = ", ".join(map(short, filter(None, self.header)))
+            hint = "--columns person=NAME,winner=NAME,loser=NAME, and others are ignored"
+            fail(self.name, f"line 1 has the columns {named:.300}", f"{COLUMNS}; or {hint}")
+        if len(fits) > 1:
+            ways = [
+                f"--layout {layout}: {self.words(layout, keys)}" for layout, keys in fits.items()
+            ]
+            allowed = f"one of them, by {'; or '.join(ways)}"
+            fail(self.name, f"line 1 can be read in {len(fits)} ways", allowed)
+        ((layout, keys),) = fits.items()
+        if layout == "ranking":
+            self.options.refuse_signs()
+        return Layout(
+            name=layout,
+            cells=tuple(self.found[key] for key in keys),
+            person=self.found.get("person"),
+            sides=self.sides,
+            words=self.words(layout, keys),
+        )
 
+    def fits(self, layout: str, keys: Sequence[str]) -> bool:
+        """Whether a layout has its columns here, and nothing speaks against it."""
+        options = self.options
+        if not keys or not self.named <= {"person", *keys} or not self.found.keys() >= {*keys}:
+            return False
+        if (KINDS[layout], "person" in self.found) in (("rankings", False), ("counts", True)):
+            return False
+        if options.layout:
+            return layout == options.layout
+        if layout == "sides" and not {item.casefold() for item in options.listed} & set(self.sides):
+            return False  # "items" takes the names of both
+        used = {self.found.get(key) for key in ("person", *keys)}
+        rest = [column for k, column in enumerate(self.header) if column and k not in used]
+        return not rest or bool(options.columns)
 
-def _sides(found: Mapping[str, list[int]], header: Sequence[str]) -> dict[str, int]:
-    """What the cell of the winner may say for either of the two columns."""
-    words: dict[str, int] = {}
-    for side, role in enumerate(("first", "second")):
-        for k in found.get(role, []):
-            words |= {role: side, header[k].casefold(): side}
-    return words
-
-
-def _words(
-    layout: str, columns: Mapping[str, list[int]], header: Sequence[str], options: Options
-) -> str:
-    """How line 1 is read, with an example made of the list of items."""
-    names = [short(header[k]) for k, *_ in columns.values()]
-    some = ", ".join(names[:3])
-    if len(names) > 3:
-        some += ", ..."
-    best, other = [short(item) for item in (*options.listed, "A", "B")[:2]]
-    sign = short(options.between.strip())
-    return WORDS[layout].format(*names, some=some, best=best, next=other, sign=sign)
+    def words(self, layout: str, keys: Sequence[str]) -> str:
+        """How line 1 is read, with an example made of the list of items."""
+        names = [short(self.header[self.found[key]]) for key in keys]
+        some = ", ".join(names[:3])
+        if len(names) > 3:
+            some += ", ..."
+        best, other = map(short, (*self.options.listed, "A", "B")[:2])
+        sign = short(self.options.between.strip())
+        words = WORDS[layout].format(*names, some=some, best=best, next=other, sign=sign)
+        if "person" in self.found:
+            words += f"; {short(self.header[self.found['person']])} says who answered"
+        return words

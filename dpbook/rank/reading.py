@@ -16,7 +16,7 @@ from typing import Any
 from dpbook.rank.answers import Answers
 from dpbook.rank.engine import NoComparisons, opened_parquet
 from dpbook.rank.files import kind_of, opened
-from dpbook.rank.layout import Opened, Options, heading
+from dpbook.rank.layout import Options, heading
 from dpbook.rank.names import alike, short, text_of
 from dpbook.rank.rows import Collector, Found
 from dpbook.rank.shards import open_shards, supported
@@ -86,7 +86,7 @@ def from_frame(frame: Any, **how: Any) -> Answers:
     columns = [map(text_of, frame[name]) for name in frame]
     rows = ((k, list(row)) for k, row in enumerate(zip(*columns, strict=True)))
     collector = Collector(Options(**how))
-    collector.take(Opened("the table", heading([[str(name) for name in frame]]), rows))
+    collector.take("the table", heading([[str(name) for name in frame]]), rows)
     return collector.answers()
 
 
@@ -163,8 +163,8 @@ def _collected(paths: Paths, options: Options) -> Collector:
     collector = Collector(options)
     for path in names_of(paths):
         if kind_of(path) == "parquet":
-            collector.take(opened_parquet(path))
+            collector.take(path, *opened_parquet(path))
             continue
-        with opened(path, options) as file:
-            collector.take(file)
+        with opened(path, options) as text:
+            collector.take(text.name, text.header, text.rows())
     return collector

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect, bisect_left
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpbook._validation import MOST_COUNT
 from dpbook.rank.answers import Answers, Read
-from dpbook.rank.layout import Layout, Opened, Options, layout_of
+from dpbook.rank.layout import Layout, Options, layout_of
 from dpbook.rank.names import MOST_ITEMS, clean_name, fail, printable, short
 
 MANY = 40_000  # spellings that are remembered
@@ -27,23 +27,25 @@ MOST_NUMBERS = 200_000_000  # four of an answer, or one of an item in a ranking
 _BLOCK = 2**10  # rows at once
 TIES = ("tie", "tied", "draw", "equal", "both", "neither", "none", "=")
 UNLISTED, BLANK, TIE, FIRST, SECOND = range(-1, -6, -1)
-GOOD, SAME, NO_ITEM, NO_CELL, NO_TIE, NO_WINNER, NO_PERSON = range(7)
+GOOD, SAME, NO_ITEM, NO_CELL, NO_TIE, NO_WINNER = range(6)
 WHY = {
     SAME: "an item against itself",
     NO_ITEM: "an item that is not on the list",
     NO_CELL: "a blank",
     NO_TIE: "a tie that does not name both items",
     NO_WINNER: "a winner that is neither item (as they are called, or --labels left=first)",
-    NO_PERSON: "no person",
 }
+NO_PERSON = "no person"
 UNKNOWN_NAME = "a ranking with a name that is not on the list"
 NO_RANK = "a cell that is no rank: allowed are 1, 1st, #1, 1.0, and 1.5 for two who share 1 and 2"
 _RANK = re.compile(r"#?\s*([1-9]\d{0,5})(?:[.,]0+|[.,](5)0*)?\s*(st|nd|rd|th)?(\s+choice)?", re.I)
 _ODD = re.compile("[\ud800-\udfff]")  # what stands for a byte of another encoding
 
 
-Columns = tuple[NDArray[Any], ...]  # numbers of people, and of the cells of each row
+Numbers = NDArray[Any]
+Columns = tuple[Numbers, ...]  # numbers of people, and of the cells of each row
 Row = tuple[int, list[str]]  # with its line
+Line = tuple[int, list[str] | str]  # or what is wrong with it
 
 
 class Unusable(Exception):
@@ -55,27 +57,20 @@ class Found:
     """What a file holds that cannot be used: how many rows of each kind, and the first of them."""
 
     number: Counter[str] = field(default_factory=Counter)
-    first: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    first: dict[str, str] = field(default_factory=dict)
     unlisted: Counter[str] = field(default_factory=Counter)  # names that are not on the list
 
     def add(self, where: str, what: str, value: str) -> None:
-        name = clean_name(value)
         if what in (UNKNOWN_NAME, WHY[NO_ITEM]) and len(self.unlisted) < MANY:
-            self.unlisted[name] += 1
+            self.unlisted[clean_name(value)] += 1
         if _ODD.search(value):
             what = "bytes in another encoding"
         self.number[what] += 1
-        if self.number[what] <= 3:
-            self.first[what].append(f"{where}: {short(value)}")
+        self.first.setdefault(what, f"{where}: {short(value)}")
 
     def __str__(self) -> str:
-        lines = []
-        for what, count in self.number.most_common():
-            some = self.first[what]
-            if count > len(some):
-                some = [*some, "..."]
-            lines.append(f"  {count} x {what} ({'; '.join(some)})")
-        return "\n".join(lines)
+        kinds = self.number.most_common()
+        return "\n".join(f"  {count} x {what} ({self.first[what]})" for what, count in kinds)
 
 
 class Items(dict[str, int]):
@@ -142,25 +137,14 @@ class People(dict[str, int]):
         return self[name]
 
 
-@dataclass(frozen=True)
-class Compared:
-    """Comparisons, the winner first, and why a row is none."""
-
-    first: NDArray[Any]
-    second: NDArray[Any]
-    tied: NDArray[np.bool_]
-    why: NDArray[Any]
+_OF_CELL = np.array([GOOD, NO_ITEM, NO_ITEM, NO_TIE, NO_CELL, NO_ITEM], dtype=np.int8)  # 0, -5 ..
 
 
-_OF_CELL = np.array(
-    [GOOD, NO_ITEM, NO_ITEM, NO_TIE, NO_CELL, NO_ITEM], dtype=np.int8
-)  # 0, -5, -4, ...
+def compared(items: Items, first: Numbers, second: Numbers, winner: Numbers) -> Columns:
+    """Of rows with such numbers: who is better, who is not, whether it is a tie, and what is wrong.
 
-
-def compared(
-    first: NDArray[Any], second: NDArray[Any], winner: NDArray[Any], items: Items
-) -> Compared:
-    """Which rows are comparisons, from the numbers of their cells."""
+    It is `GOOD`, or a key of `WHY`.
+    """
     for item, side in items.sides.items():
         winner = np.where(winner == item, side, winner)
     won = (winner == first) | (winner == FIRST)
@@ -169,12 +153,7 @@ def compared(
     why = _OF_CELL[np.minimum(first, second).clip(max=0)]
     why[(why == GOOD) & (first == second)] = SAME
     why[(why == GOOD) & ~(won | lost | tied)] = NO_WINNER
-    return Compared(
-        first=np.where(lost, second, first),
-        second=np.where(lost, first, second),
-        tied=tied,
-        why=why,
-    )
+    return np.where(lost, second, first), np.where(lost, first, second), tied, why
 
 
 def ranks_of(cells: Sequence[str], items: Items) -> dict[int, int]:
@@ -182,38 +161,32 @@ def ranks_of(cells: Sequence[str], items: Items) -> dict[int, int]:
 
     A name that is not recognised leaves the whole ranking out: it votes for nobody.
     """
-    if items.layout.name == "ranks":
-        pairs = list(_by_rank(cells, items))
-    else:
-        pairs = list(_by_place(cells, items))
+    pairs = list(
+        _by_rank(cells, items) if items.layout.name == "ranks" else _by_place(cells, items)
+    )
     ranks = dict(pairs)
     values = sorted(ranks.values())
-    middle = [(bisect(values, rank) + bisect_left(values, rank) + 1) / 2 for rank in values]
     if not ranks:
         raise Unusable("a ranking without items", ",".join(cells))
     if len(ranks) < len(pairs):
         raise Unusable("an item ranked twice", ",".join(cells))
-    if any(rank % 1 for rank in values) and values != middle:
-        raise Unusable(NO_RANK, ",".join(cells))  # as 4.5 stars
+    if any(rank % 1 for rank in values):  # and not as 4.5 stars
+        middle = [(bisect(values, rank) + bisect_left(values, rank) + 1) / 2 for rank in values]
+        if values != middle:
+            raise Unusable(NO_RANK, ",".join(cells))
     places = {rank: place for place, rank in enumerate(sorted(set(values)))}
     return {item: places[rank] for item, rank in pairs}
 
 
-def names_in(cells: Sequence[str], items: Items) -> list[list[str]]:
-    """What a row names, place by place."""
-    if items.layout.name == "places":
-        return [[cell] for cell in cells]
-    sign = items.options.between.strip()
-    places = cells[0].split(sign)
-    if sign == ">":
-        return [place.split("=") for place in places]
-    return [[place] for place in places]
-
-
 def _by_place(cells: Sequence[str], items: Items) -> Iterator[tuple[int, float]]:
-    places = names_in(cells, items)
-    items.add(chain.from_iterable(places))
-    for place, names in enumerate(places):
+    ties = 0
+    if items.layout.name == "ranking":
+        sign = items.options.between.strip()
+        cells = cells[0].split(sign)
+        ties = -(sign == ">")
+    for place, cell in enumerate(cells):
+        names = cell.split("=", ties)
+        items.add(names)
         for name in names:
             item = items[name]
             if item >= 0:
@@ -255,15 +228,14 @@ def no_answers(options: Options, layout: Layout, items: Sequence[str]) -> Answer
 
 def joined(like: Answers, pieces: Iterable[Columns], items: Items) -> Answers:
     """Such answers, from the numbers of people and of cells; what is no comparison is left out."""
-    person, first, second, winner = map(np.concatenate, zip(*pieces, strict=True))
-    found = compared(first, second, winner, items)
-    good = found.why == GOOD
-    more = {}
-    if like.person is not None:
-        more["person"] = person[good]
+    person, *numbers = map(np.concatenate, zip(*pieces, strict=True))
+    first, second, tied, why = compared(items, *numbers)
+    more: dict[str, Any] = {"data": np.array([first, second])[:, why == GOOD]}
+    if like.has_persons:
+        more["person"] = person[why == GOOD]
     if like.tied is not None:
-        more["tied"] = found.tied[good]
-    return replace(like, data=np.array([found.first[good], found.second[good]]), **more)
+        more["tied"] = tied[why == GOOD]
+    return replace(like, **more)
 
 
 class Collector:
@@ -281,26 +253,32 @@ class Collector:
         self.pieces: list[Columns] = []
         self.counts: list[int] = []
 
-    def take(self, file: Opened) -> None:
+    def take(self, name: str, header: Sequence[str], lines: Iterator[Line]) -> None:
         """Add the rows of one file."""
-        layout = layout_of(file.name, file.header, self.options)
+        layout = layout_of(name, header, self.options)
         if not self.name:
             self.layout = layout
             self.items = Items(self.options, layout)
         before = self.layout
         if (layout.name, layout.sides) != (before.name, before.sides):
-            fail(file.name, f"holds {layout.name}", f"{before.name}, as in the files before")
+            fail(name, f"holds {layout.name}", f"{before.name}, as in the files before")
         self.layout = layout
-        self.name = file.name
-        turned = self._ranked if layout.kind == "rankings" else self._compared
-        while block := list(islice(file.rows, _BLOCK)):
+        self.name = name
+        turned = self._compared
+        if layout.kind == "rankings":
+            turned = self._ranked
+        while block := list(islice(lines, _BLOCK)):
             rows = []
+            people = []
             for line, row in block:
                 if isinstance(row, str):
                     self._leave_out(line, "no row as line 1 describes it", row)
+                elif (person := self._person(row)) < 0:
+                    self._leave_out(line, NO_PERSON, ",".join(row))
                 else:
                     rows.append((line, row))
-            piece = turned(rows)
+                    people.append(person)
+            piece = turned(rows, np.array(people, dtype=np.int64))
             self.pieces.append(piece)
             self.size += sum(numbers.size for numbers in piece)
             if self.size > MOST_NUMBERS:
@@ -315,23 +293,24 @@ class Collector:
             return 0
         return self.people[row[self.layout.person]]
 
-    def _compared(self, rows: list[Row]) -> Columns:
+    def _compared(self, rows: list[Row], person: Numbers) -> Columns:
         """Numbers of people, of two items, and of the better one."""
-        person = np.array([self._person(row) for _, row in rows], dtype=np.int64)
         cells = [[row[k] for _, row in rows] for k in self.layout.cells]
         self.items.add(chain(*cells[:2]))
+        counts = []
         if self.layout.kind == "counts":
             counts = cells.pop()
         numbers = [np.array([self.items[cell] for cell in column], np.int16) for column in cells]
-        first, second, winner = (*numbers, numbers[0])[:3]
-        why = compared(first, second, winner, self.items).why
-        why[person < 0] = NO_PERSON
+        first, second, winner = [*numbers, numbers[0]][:3]
+        *_, why = compared(self.items, first, second, winner)
         for k in np.flatnonzero(why):
-            bad = 2 if why[k] == NO_WINNER else int(first[k] >= 0)
+            bad = int(first[k] >= 0)
+            if why[k] == NO_WINNER:
+                bad = 2
             self._leave_out(rows[k][0], WHY[why[k]], cells[bad][k])
-        good = why == GOOD
-        if self.layout.kind == "counts":
-            self.counts += [self._count(rows[k][0], counts[k]) for k in np.flatnonzero(good)]
+        good = np.flatnonzero(why == GOOD)
+        if counts:
+            self.counts += [self._count(rows[k][0], counts[k]) for k in good]
         return person[good], first[good], second[good], winner[good]
 
     def _count(self, line: int, text: str) -> int:
@@ -339,23 +318,19 @@ class Collector:
             fail(self.name, f"line {line}: count = {short(text)}", "a whole number up to 2**53")
         return int(text)
 
-    def _ranked(self, rows: list[Row]) -> Columns:
+    def _ranked(self, rows: list[Row], person: Numbers) -> Columns:
         """Numbers of people, and the place of each item that is known yet."""
-        people = []
-        found = []
-        for line, row in rows:
-            person = self._person(row)
+        found = {}
+        for k, (line, row) in enumerate(rows):
             try:
-                if person < 0:
-                    raise Unusable(WHY[NO_PERSON], "")
-                found.append(ranks_of([row[k] for k in self.layout.cells], self.items))
-                people.append(person)
+                found[k] = ranks_of([row[k] for k in self.layout.cells], self.items)
             except Unusable as error:
                 self._leave_out(line, *error.args)
-        places = np.full((len(found), len(self.items.all)), -1, dtype=np.int16)
-        for k, ranks in enumerate(found):
+        places = np.full((len(rows), len(self.items.all)), -1, dtype=np.int16)
+        for k, ranks in found.items():
             places[k, list(ranks)] = list(ranks.values())
-        return np.array(people, dtype=np.int64), places
+        good = list(found)
+        return person[good], places[good]
 
     def answers(self) -> Answers:
         """All that was read; refused if there is nothing, or anything that may not be there."""

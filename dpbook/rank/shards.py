@@ -104,7 +104,7 @@ class Shards(Answers):
     def whole(self) -> bool:
         """Whether every row is an answer, so that nothing would be left out."""
         rows = sum(source.rows for source in self.sources)
-        return rows == sum(part.data.shape[1] for part in self.in_parts())
+        return rows == sum(part.size for part in self.in_parts())
 
 
 def open_shards(
@@ -153,7 +153,7 @@ def open_shards(
     while not hashed and _shared(reader.people(sources)):
         reader = replace(reader, salt=token_urlsafe(3))
     found = Shards(**about, reader=reader, hashed=hashed, engine=reader.engine(sources))
-    if not any(part.data.size for part in found.in_parts()):
+    if not any(part.size for part in found.in_parts()):
         raise ValueError("no answers: allowed is at least one")
     return found
 
