@@ -168,7 +168,7 @@ class Answers:
         n = len(self.items)
         if self.kind == "rankings":
             of = _net_of_ranks if net else _wins_of_ranks
-            parts = np.array_split(self.data, 1 + self.data.size * (1 if net else n) // _CHUNK)
+            parts = np.array_split(self.data, 1 + self.data.size * n // _CHUNK)
             return np.asarray(sum(map(of, parts)))
         if self.kind == "counts":
             table = self.data.astype(np.int64)
@@ -218,13 +218,14 @@ def _beyond(limit: int, random: NDArray[np.uint64] | None, *groups: Ints) -> NDA
 def _net_of_ranks(ranks: NDArray[np.integer]) -> Ints:
     """Items behind an item minus items ahead of it, over rankings (m, n), added up."""
     m, n = ranks.shape
-    rank = np.where(ranks < 0, n, ranks).astype(np.intp)  # the last one for what is missing
-    at = rank + (n + 1) * np.arange(m)[:, None]
-    count = np.bincount(at.ravel(), minlength=m * (n + 1)).reshape(m, n + 1)
-    up_to = count[:, :n].cumsum(axis=1, dtype=np.int64)
-    gain = np.zeros((m, n + 1), dtype=np.int64)
-    gain[:, :n] = up_to[:, -1:] - 2 * up_to + count[:, :n]
-    return np.asarray(gain.ravel()[at].sum(axis=0))
+    placed = ranks >= 0
+    row = np.arange(m)[:, None]
+    keys = np.where(placed, ranks, n) + row * (n + 1)  # in order, one ranking after another
+    order = np.sort(keys, axis=None)
+    ahead = np.searchsorted(order, keys, "left") - row * n
+    up_to = np.searchsorted(order, keys, "right") - row * n
+    gain = placed.sum(axis=1, keepdims=True) - up_to - ahead
+    return np.asarray((gain * placed).sum(axis=0, dtype=np.int64))
 
 
 def _wins_of_ranks(ranks: NDArray[np.integer]) -> Ints:

@@ -165,11 +165,8 @@ def source_of(path: str, options: Options) -> tuple[Source, Layout]:
         layout = layout_of(path, text.header, options)
     if text.lines > 1 or text.end == "\r":
         raise ValueError(f"{path}: allowed is one line with names of columns, with the engine")
-    unpack: Any = open
-    packed = "none"
-    if kind_of(path) == "gzip":
-        unpack = gzip.open
-        packed = "gzip"
+    packed = kind_of(path) == "gzip"
+    unpack: Any = (open, gzip.open)[packed]
     with unpack(path, "rb") as raw:
         lines = _ordered_lines(raw, quotes=text.quotes, end=text.end.encode())
     columns = [f"c{k}" for k in range(len(text.header))]
@@ -178,7 +175,7 @@ def source_of(path: str, options: Options) -> tuple[Source, Layout]:
         "columns": dict.fromkeys([*columns, "more"], "VARCHAR"),
         "nothing": token_hex(16),
         "separator": text.separator,
-        "packed": packed,
+        "packed": ("none", "gzip")[packed],
     }
     cells = {**_cells(layout, columns), "last": columns[-1]}
     size = os.path.getsize(path)

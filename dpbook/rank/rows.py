@@ -76,12 +76,12 @@ class Found:
 class Items(dict[str, int]):
     """The number of an item by its spelling, which is looked up once; below 0 what is none."""
 
-    def __init__(self, options: Options, layout: Layout) -> None:
+    def __init__(self, options: Options, layout: Layout, names: Sequence[str] = ()) -> None:
         self.options = options
         self.layout = layout
         self.labels = {clean_name(k): clean_name(v) for k, v in options.labels.items()}
         self.labels |= {clean_name(word): "" for word in options.missing}
-        self.all = list(options.listed)
+        self.all = list(names or options.listed)
         self.known = {name: k for k, name in enumerate(self.all)}
         self.words = {clean_name(word).casefold(): TIE for word in (*TIES, *options.ties)}
         self.words[""] = BLANK
@@ -137,6 +137,7 @@ class People(dict[str, int]):
         return self[name]
 
 
+NOTHING = (np.zeros(0, dtype=np.int16),) * 4
 _OF_CELL = np.array([GOOD, NO_ITEM, NO_ITEM, NO_TIE, NO_CELL, NO_ITEM], dtype=np.int8)  # 0, -5 ..
 
 
@@ -205,37 +206,26 @@ def _by_rank(cells: Sequence[str], items: Items) -> Iterator[tuple[int, float]]:
             raise Unusable(NO_RANK, cell)
 
 
-def no_answers(options: Options, layout: Layout, items: Sequence[str]) -> Answers:
-    """Comparisons, none yet, as files with such a line 1 hold them."""
-    person = None
-    if layout.person is not None:
-        person = np.zeros(0, dtype=np.int64)
-    tied = None
-    if layout.name in ("items", "sides"):
-        tied = np.zeros(0, dtype=bool)
-    return Answers(
-        kind="comparisons",
-        items=tuple(items),
-        data=np.zeros((2, 0), dtype=np.int64),
-        person=person,
-        tied=tied,
-        repeats=options.repeats,
-        listed=options.items is not None,
-        unranked=options.unranked,
-        read=Read(layout.words, options.typed),
-    )
-
-
-def joined(like: Answers, pieces: Iterable[Columns], items: Items) -> Answers:
-    """Such answers, from the numbers of people and of cells; what is no comparison is left out."""
+def joined(items: Items, pieces: Iterable[Columns]) -> Answers:
+    """Comparisons, from the numbers of people and of cells; what is none is left out."""
+    options = items.options
     person, *numbers = map(np.concatenate, zip(*pieces, strict=True))
     first, second, tied, why = compared(items, *numbers)
-    more: dict[str, Any] = {"data": np.array([first, second])[:, why == GOOD]}
-    if like.has_persons:
-        more["person"] = person[why == GOOD]
-    if like.tied is not None:
-        more["tied"] = tied[why == GOOD]
-    return replace(like, **more)
+    good = why == GOOD
+    found = Answers(
+        kind="comparisons",
+        items=tuple(items.all),
+        data=np.array([first, second])[:, good],
+        repeats=options.repeats,
+        listed=not options.items_from_data,
+        unranked=options.unranked,
+        read=Read(items.layout.words, options.typed),
+    )
+    if items.layout.person is not None:
+        found = replace(found, person=person[good])
+    if items.layout.name in ("items", "sides"):
+        found = replace(found, tied=tied[good])
+    return found
 
 
 class Collector:
@@ -347,18 +337,19 @@ class Collector:
         order = list(range(len(names)))
         if self.options.items_from_data:
             order.sort(key=names.__getitem__)
-        like = no_answers(self.options, self.layout, [names[k] for k in order])
+        items = tuple(names[k] for k in order)
         if self.layout.kind == "rankings":
-            return self._rankings(like, order)
-        answers = joined(like, self.pieces, self.items)
+            return self._rankings(replace(joined(self.items, [NOTHING]), items=items), order)
+        answers = joined(self.items, self.pieces)
         data = np.argsort(order).astype(np.int32)[answers.data]
+        answers = replace(answers, items=items, data=data)
         if self.layout.kind == "comparisons":
-            return replace(answers, data=data)
+            return answers
         if total > MOST_COUNT:
             fail(self.name, f"the counts add up to {total}", "up to 2**53")
         table = np.zeros((len(names), len(names)), dtype=np.int64)
         np.add.at(table, tuple(data), self.counts)
-        return replace(like, kind="counts", data=table)
+        return replace(answers, kind="counts", data=table)
 
     def _rankings(self, like: Answers, order: list[int]) -> Answers:
         """The place of each item in each ranking."""

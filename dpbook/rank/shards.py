@@ -23,7 +23,7 @@ from dpbook.rank.answers import Answers
 from dpbook.rank.engine import Engine, Source, fetched, source_of
 from dpbook.rank.layout import Options
 from dpbook.rank.names import public_items
-from dpbook.rank.rows import Columns, Items, joined, no_answers
+from dpbook.rank.rows import NOTHING, Columns, Items, joined
 
 LARGE = 2**22  # bytes, from which on the engine is worth it
 PART = 2**25  # bytes of a part
@@ -35,7 +35,6 @@ class Reader:
     """How answers are read, here or by a worker."""
 
     items: Items
-    like: Answers
     salt: str
     parts: int
     version: str
@@ -55,13 +54,9 @@ class Reader:
         engine = self.engine([source])
         return [engine.part(k, self.parts) for k in range(self.parts)]
 
-    def answers(self, pieces: Sequence[Columns]) -> Answers:
-        """One part, whatever files it comes from."""
-        return joined(self.like, pieces, self.items)
-
     def exact(self, statistic: str, limit: int | None, pieces: Sequence[Columns]) -> Ints:
-        """The exact numbers of one part."""
-        return self.answers(pieces).exact(statistic, limit)
+        """The exact numbers of one part, whatever files it comes from."""
+        return joined(self.items, pieces).exact(statistic, limit)
 
     def people(self, sources: Sequence[Source]) -> dict[str, int]:
         """The hash of each person by their name."""
@@ -83,14 +78,14 @@ class Shards(Answers):
     def in_parts(self) -> Iterator[Answers]:
         """The answers, some people at a time."""
         for k in range(self.reader.parts):
-            yield self.reader.answers([self.engine.part(k, self.reader.parts)])
+            yield joined(self.reader.items, [self.engine.part(k, self.reader.parts)])
 
     def exact(self, statistic: str, limit: int | None = None, random: Any = None) -> Ints:
         """As `Answers.exact`. What a lost worker did is done again, with new random numbers."""
         count = partial(self.reader.exact, statistic, limit)
         parts = range(self.reader.parts)
         if self.client is None:
-            with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+            with ThreadPoolExecutor(4) as pool:
                 found = pool.map(lambda k: count([self.engine.part(k, self.reader.parts)]), parts)
                 return np.asarray(sum(found))
         submit = partial(self.client.submit, pure=False)
@@ -135,16 +130,14 @@ def open_shards(
     for source in sources:
         pair = replace(source, cells={**source.cells, "winner": source.cells["first"]})
         items.add(Engine().spellings(pair))
-    names = options.listed or public_items(sorted(items.all))
-    like = no_answers(options, layout, names)
+    items = Items(options, layout, options.listed or public_items(sorted(items.all)))
     reader = Reader(
-        items=Items(replace(options, items=names, items_from_data=False), layout),
-        like=like,
+        items=items,
         salt=token_urlsafe(3),
         parts=min(1 + sum(source.size for source in sources) // PART, MOST),
         version=duckdb.__version__,
     )
-    about: dict[str, Any] = {**vars(like), "sources": sources}
+    about: dict[str, Any] = {**vars(joined(items, [NOTHING])), "sources": sources}
     if scheduler is not None:
         from distributed import Client
 
