@@ -24,7 +24,7 @@ from dpbook.rank.names import MOST_ITEMS, clean_name, fail, printable, short
 
 MANY = 40_000  # spellings that are remembered
 MOST_NUMBERS = 200_000_000  # four of an answer, or one of an item in a ranking
-_BLOCK = 2**10  # rows at once
+_BLOCK = 2**8  # rows at once, few for the sake of Python's garbage collector
 TIES = ("tie", "tied", "draw", "equal", "both", "neither", "none", "=")
 UNLISTED, BLANK, TIE, FIRST, SECOND = range(-1, -6, -1)
 GOOD, SAME, NO_ITEM, NO_CELL, NO_TIE, NO_WINNER = range(6)
