@@ -111,22 +111,24 @@ def rows(*open_: int | None) -> Release:
 def test_each_value_stands_under_its_name() -> None:
     found = rows(2, 4, 1, 6)
     (row, other) = csv.DictReader(found.csv().splitlines())
-    wanted = {"rank": "3", "item": "tea", "net wins with noise": "11", "reversed by noise": "0.12"}
+    wanted = {"rank": "3", "item": "tea", "net wins with noise": "11"}
     wanted |= {"possible rank (95%)": "2 to 4", "possible rank in all people (95%)": "1 to 6"}
     assert row == wanted and other == row | {"item": "mate"}
     *numbers, item = re.split("  +", str(found).splitlines()[1].strip())
     assert [item, *numbers] == list(found.table()[1]) == list(row.values())
     pairs = replace(found, promise=replace(found.promise, statistic="pairs"))
-    pairs = replace(pairs, ranking=(replace(found.ranking[0], noisy=log(10)),))
-    assert pairs.table()[0][2:4] == ("strength", "on the Elo scale")
-    assert pairs.table()[1][2:4] == ("2.303", "+400")
+    pairs = replace(pairs, ranking=(Placed(3, "tea", log(10), elo=400.2),))
+    assert pairs.table() == [
+        ["item", "rank", "strength", "on the Elo scale"],
+        ["tea", "3", "2.303", "+400"],
+    ]
     stated = json.loads(found.json())
     assert stated["ranking"][0] == vars(found.ranking[0]) and stated["people"] is None
     for field in ("kind", "protect", "relation", "max_answers", "repeats", "statistic", "only"):
         assert stated[field] == getattr(found.promise, field)
-    assert stated["width"] == found.noise.width(0.05) and stated["items"] == list("abcdefg")
+    assert stated["items"] == list("abcdefg")
     alone = rows(4, 4, None, None)
-    assert alone.table()[1][4:] == ("4",) and "all people" not in alone.csv()
+    assert alone.table()[1][3:] == ["4 to 4"] and "all people" not in alone.csv()
 
 
 @pytest.mark.parametrize("open_", [(2, 4, 1, 6), (2, 4, None, None), (None,) * 4], ids=str)

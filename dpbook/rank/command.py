@@ -49,23 +49,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # who read our output has gone, as in `dpbook rank ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141  # as a shell counts it
-    except BadFile as error:
-        status = 2
-        words = f"for your eyes only: {error}"
-    except (ValueError, FileNotFoundError, IsADirectoryError) as error:
-        status = 2
+    except (ValueError, OSError, ImportError, MemoryError, AfterTheDraw) as error:
         words = str(error)
-    except ModuleNotFoundError as error:
-        status = 1
-        words = f"{error.name} is missing: pip install '.[release]' in the sources"
-    except (OSError, MemoryError, AfterTheDraw) as error:
-        status = 1
-        words = str(error) or "the answers do not fit into memory"
-    except KeyboardInterrupt:
-        status = 130
-        words = "interrupted"
-    print(f"dpbook: {plain(words)}", file=sys.stderr)
-    return status
+        if isinstance(error, BadFile):
+            words = f"for your eyes only: {words}"
+        if isinstance(error, ModuleNotFoundError):
+            words = f"{error.name} is missing: pip install '.[release]' in the sources"
+        print(f"dpbook: {plain(words)}", file=sys.stderr)
+        refused = (ValueError, FileNotFoundError, IsADirectoryError)
+        return 2 if isinstance(error, refused) else 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -157,12 +149,8 @@ def _plan(given: argparse.Namespace) -> None:
     print(planned(promise, given.people, rng=np.random.default_rng(0)))
 
 
-def _targets(given: argparse.Namespace) -> tuple[Path, ...]:
+def _targets(given: argparse.Namespace) -> list[Path]:
     """Where to write, tried by writing; nothing is written over another thing of the command."""
-    if not given.files:
-        raise ValueError("FILE is missing: allowed is one file or more, or - for standard input")
-    if given.budget is not None and given.ledger is None:
-        raise ValueError(f"--budget = {given.budget}: allowed is with --ledger, which adds up")
     targets = out_files(given.out, force=given.force, report=given.report)
     named = [*given.files, *targets, given.ledger, given.items_file]
     paths = [os.path.realpath(name) for name in named if name]
@@ -176,31 +164,28 @@ def _how(given: argparse.Namespace) -> dict[str, Any]:
     """How the files are read."""
     return _some(given, _READING) | {
         "items": _items(given),
-        "columns": _pairs("--columns", given.columns, "winner=Gewinner,person=E-Mail"),
-        "labels": _pairs("--labels", given.labels, "A1=tea,A2=mate"),
+        "columns": _pairs(given.columns),
+        "labels": _pairs(given.labels),
     }
 
 
-def _pairs(option: str, given: list[str], example: str) -> dict[str, str]:
+def _pairs(given: list[str]) -> dict[str, str]:
     """What stands on both sides of each sign of equality."""
     found = {}
     for part in chain.from_iterable(csv.reader(given, skipinitialspace=True)):
         role, _, name = map(str.strip, part.partition("="))
         if not role or not name:
-            raise ValueError(f"{option} {part!r:.60}: allowed is as {example}")
+            raise ValueError(f"{part!r:.60}: allowed is as winner=Gewinner or A1=tea")
         found[role] = name
     return found
 
 
 def _items(given: argparse.Namespace) -> list[str] | None:
-    if given.items is not None and given.items_file is not None:
-        raise ValueError("--items and --items-file are both given: allowed is one of them")
-    if given.items is not None:
-        return next(csv.reader([given.items], skipinitialspace=True), [])
-    if given.items_file is None:
-        return None
-    try:
-        text = Path(given.items_file).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise ValueError(f"{given.items_file}: allowed is UTF-8") from None
-    return [line for line in text.splitlines() if line.strip()]
+    names = next(csv.reader([given.items or ""], skipinitialspace=True), [])
+    if given.items_file:
+        try:
+            text = Path(given.items_file).read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError:
+            raise ValueError(f"{given.items_file}: allowed is UTF-8") from None
+        names += filter(str.strip, text.splitlines())
+    return names or None

@@ -26,19 +26,16 @@ Path = str | PathLike[str]
 
 @dataclass(frozen=True)
 class Sum:
-    """Releases, and the sums of their epsilons and deltas."""
+    """What releases lose together."""
 
-    count: int = 0
     epsilon: Fraction = Fraction()
     delta: Fraction = Fraction()
 
-    def with_one(self, epsilon: Fraction, delta: Fraction) -> Sum:
-        """With a release more."""
-        return Sum(self.count + 1, self.epsilon + epsilon, self.delta + delta)
+    def __add__(self, other: Sum) -> Sum:
+        return Sum(self.epsilon + other.epsilon, self.delta + other.delta)
 
     def __str__(self) -> str:
-        delta = 1.01 * float(self.delta)
-        return f"{self.epsilon} and delta {delta:.2g}, in {self.count} releases"
+        return f"{self.epsilon} (and delta {1.01 * float(self.delta):.2g})"
 
 
 @dataclass(frozen=True)
@@ -166,16 +163,16 @@ def _with(spent: Spent, entry: dict[str, Any]) -> Spent:
     """The sums with one release more; an error if the entry is none."""
     epsilon = fraction_of(str(entry["epsilon"]))
     delta = fraction_of(str(entry.get("delta", 0)))
-    budget = spent.budget
-    if entry.get("budget") is not None:
-        budget = budget_of(entry["budget"])
-    if epsilon <= 0 or not 0 <= delta < 1 or spent.budget not in (None, budget):
+    if epsilon <= 0 or not 0 <= delta < 1:
         raise ValueError
     if {"replace": False, "add_remove": True}[entry.get("relation", "replace")]:
         delta *= 1 + Fraction(exp(epsilon) * (1 + 1e-9))  # of two steps, rounded up
         epsilon *= 2
-    person = spent.person
-    if {"person": True, "comparison": False}[entry["protect"]]:
-        person = person.with_one(epsilon, delta)
-    comparison = spent.comparison.with_one(epsilon, delta)
-    return Spent(str(entry.get("id", "")), person, comparison, budget)
+    budget = spent.budget
+    if budget is None and entry.get("budget"):
+        budget = budget_of(entry["budget"])
+    one = Sum(epsilon, delta)
+    person = spent.person + one
+    if entry["protect"] == "comparison":
+        person = spent.person
+    return Spent(str(entry.get("id", "")), person, spent.comparison + one, budget)

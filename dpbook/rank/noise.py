@@ -73,15 +73,13 @@ class Noise:
             return _waits(b, (size, self.n), rng)
         if self.kind != "root":
             return self.draw(rng, (size,))
-        out = np.empty((size, self.n), dtype=np.int64)
-        todo = np.arange(size)
-        while todo.size:  # as `root_noise`
-            x = _waits(2 * b, (todo.size, self.n - 1), rng)
+        rows = np.empty((0, self.n), dtype=np.int64)
+        while len(rows) < size:  # as `root_noise`
+            x = _waits(2 * b, (size, self.n - 1), rng)
             last = -x.sum(axis=1)
-            kept = rng.random(todo.size) < np.exp(-np.abs(last) / (2 * b))
-            out[todo[kept]] = np.column_stack([x, last])[kept]
-            todo = todo[~kept]
-        return out
+            kept = rng.random(size) < np.exp(-np.abs(last) / (2 * b))
+            rows = np.concatenate([rows, np.column_stack([x, last])[kept]])
+        return rows[:size]
 
     def choose(self, net: Ints, k: int, rng: np.random.Generator | SystemBits) -> Ints:
         """The k best items by permute-and-flip, in the order of the items.

@@ -30,45 +30,22 @@ class Placed:
 
     place: int | None  # 1 for the best
     item: str
-    noisy: float | None = None  # whole net wins; or, for "pairs", a strength in log-odds
+    noisy: float | None = None  # net wins; or, for "pairs", a strength in log-odds
     reversal_probability: float | None = None
     best: int | None = None  # the places between which all items lie together, with chance 0.95
     worst: int | None = None
     likely_best: int | None = None  # the same for all people of whom those asked are a sample
     likely_worst: int | None = None
-
-    @property
-    def elo(self) -> float | None:
-        """A strength on the Elo scale, as a distance to the average item."""
-        if isinstance(self.noisy, float):
-            return 400 / log(10) * self.noisy
-        return None
-
-    @property
-    def possible(self) -> str | None:
-        """The best and the worst place in words."""
-        return _range(self.best, self.worst)
-
-    @property
-    def likely(self) -> str | None:
-        """The same for all people."""
-        return _range(self.likely_best, self.likely_worst)
-
-
-def _range(best: int | None, worst: int | None) -> str | None:
-    if best is None:
-        return None
-    return str(best) if best == worst else f"{best} to {worst}"
+    elo: float | None = None  # a strength on the Elo scale, where the mean is 0
 
 
 def ranked(
     items: Sequence[str], released: Ints, promise: Promise, noise: Noise, *, sample: int | None
 ) -> tuple[Placed, ...]:
     """The items in their order, with what noise and sample leave open."""
-    if promise.only == 1:
-        return (Placed(1, items[released[0]]),)
-    if promise.only is not None:  # a set has no order
-        return tuple(Placed(None, items[k]) for k in released.tolist())
+    if promise.only is not None:
+        place = {1: 1}.get(promise.only)  # a set has no order
+        return tuple(Placed(place, items[k]) for k in released.tolist())
     net = promise.statistic == "net"
     scores: NDArray[Any] = released if net else fitted_strengths(released)
     order = np.argsort(-scores, kind="stable")
@@ -82,6 +59,7 @@ def ranked(
         swaps = [noise.reversal(lead) for lead in (-np.diff(scores)).tolist()]
         known["best"], known["worst"] = possible_places(scores, noise.width(1 - TOGETHER))
     else:
+        known["elo"] = (400 / log(10) * scores).tolist()
         swaps = redrawn(released, noise, order)
     known["reversal_probability"] = [*swaps, None]
     if sample is not None:

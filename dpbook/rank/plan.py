@@ -68,6 +68,9 @@ def simulated(
 def _met(noisy: Array, k: int, widths: dict[str, int]) -> dict[str, Array]:
     """What is right, the share of wrong pairs, and the places that the widths leave open."""
     n = noisy.shape[-1]
+    first = noisy.argmax(axis=-1) == 0
+    top = noisy[..., :k].min(axis=-1) > noisy[..., k:].max(axis=-1)
+    order = (np.diff(noisy) < 0).all(axis=-1)
     wrong = np.zeros(noisy.shape[:-1])
     near = {sentence: wrong.copy() for sentence in widths}
     for i in range(n - 1):
@@ -75,22 +78,20 @@ def _met(noisy: Array, k: int, widths: dict[str, int]) -> dict[str, Array]:
         wrong += (lead < 0).sum(axis=-1) / comb(n, 2)
         for sentence, width in widths.items():
             near[sentence] += (np.abs(lead) < width + 0.5).sum(axis=-1) * 2 / n
-    right = {
-        "the first place": noisy.argmax(axis=-1) == 0,
-        f"the top {k}": noisy[..., :k].min(axis=-1) > noisy[..., k:].max(axis=-1),
-        "the order": (np.diff(noisy) < 0).all(axis=-1),
+    return {
+        "the first place is right in {:.1%} of all cases": first,
+        f"the top {k} is right in {{:.1%}} of all cases": top,
+        "the order is right in {:.1%} of all cases": order,
+        "{:.1%} of the pairs come out wrong": wrong,
+        **near,
     }
-    found = {f"{what} is right in {{:.1%}} of all cases": met for what, met in right.items()}
-    return found | {"{:.1%} of the pairs come out wrong": wrong} | near
 
 
 def _alone(net: Array, k: int, scale: float, rng: np.random.Generator) -> dict[str, Array]:
-    """Chance that permute-and-flip, whose scale this is, names the right set alone."""
+    """Whether permute-and-flip, as the largest sum with exponential noise, names the right set."""
     sets = np.array(list(combinations(range(net.shape[-1]), k)))
-    right = []
-    for row in np.floor(net).reshape(-1, net.shape[-1]):
-        total = row[sets].sum(axis=1)
-        kept = rng.random(len(sets)) < np.exp((total - total.max()) / scale)
-        right.append(kept[0] / kept.sum())
-    found = np.array(right).reshape(net.shape[:-1])
-    return {f"the top {k} is right in {{:.1%}} of all cases": found}
+    right = np.zeros(net.shape[:-1])
+    for at in np.ndindex(right.shape):
+        sums = np.floor(net[at])[sets].sum(axis=1)
+        right[at] = (sums + rng.exponential(scale, len(sets))).argmax() == 0
+    return {f"the top {k} is right in {{:.1%}} of all cases": right}

@@ -204,22 +204,28 @@ class Promise:
     def noise(self, sampler: str = "book") -> Noise:
         """The narrowest noise that keeps the promise; only public things decide."""
         check.choice("sampler", sampler, ("book", "opendp"))
-        n, eps = self.n_items, self.epsilon
+        n = self.n_items
         if self.only is not None:
             if sampler == "opendp":
                 _refuse("sampler = 'opendp' with only", "'book'")
-            return Noise("flip", n, rounded_up(self.swing(min(self.only, n - self.only)) / eps))
-        count = n * (n - 1) if self.statistic == "pairs" else n
+            swing = self.swing(min(self.only, n - self.only))
+            return Noise("flip", n, rounded_up(swing / self.epsilon))
+        count = n
+        bounds = {"laplace": self.l1}
+        if self.statistic == "pairs":
+            count = n * (n - 1)
+        elif n <= MOST_KNORM_ITEMS:
+            bounds = {"root": self.root_bound}
+            # of 3 items the same body; and there is no sampler for weaker noise
+            if n > 3 and 8 * self.zonotope_bound >= self.epsilon:
+                bounds["zonotope"] = self.zonotope_bound
         if sampler == "opendp":
-            return Noise("laplace", count, opendp_scale(self.l1, eps), sampler="opendp")
-        kinds = [Noise("laplace", count, rounded_up(self.l1 / eps))]
-        if self.statistic == "net" and n <= MOST_KNORM_ITEMS:
-            kinds = [Noise("root", n, rounded_up(self.root_bound / eps))]
-            scale = rounded_up(self.zonotope_bound / eps)
-            if n > 3 and 8 * scale >= 1:  # the same body for 3; no sampler for weaker noise
-                kinds.append(Noise("zonotope", n, scale))
+            return Noise("laplace", count, opendp_scale(self.l1, self.epsilon), sampler="opendp")
+        kinds = [
+            Noise(kind, count, rounded_up(bound / self.epsilon)) for kind, bound in bounds.items()
+        ]
         if self.delta:
-            variance = discrete_gaussian_variance(self.l2_squared, float(eps), self.delta)
+            variance = discrete_gaussian_variance(self.l2_squared, float(self.epsilon), self.delta)
             if variance < 2**52:
                 kinds.append(Noise("gaussian", count, variance, float(self.delta)))
         return min(kinds, key=lambda noise: noise.deviation)

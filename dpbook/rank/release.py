@@ -23,9 +23,7 @@ from dpbook.rank.promise import Promise
 from dpbook.rank.report import page
 from dpbook.rank.statement import TOGETHER, statement_of
 
-SCORES = {"net": ("net wins with noise", "d"), "pairs": ("strength", ".3f")}
 Target = str | PathLike[str] | None
-Paths = tuple[Path, ...]
 
 
 @dataclass(frozen=True)
@@ -60,26 +58,22 @@ class Release:
         lines = ["  ".join(map(str.rjust, row, wide)) for row in rows]
         return plain("\n".join(lines))
 
-    def table(self) -> list[tuple[str, ...]]:
+    def table(self) -> list[list[str]]:
         """Names of columns, the item first, then a row for each item, in words."""
+        first = self.ranking[0]
         sure = f"({TOGETHER:.0%})"
-        score, form = SCORES[self.promise.statistic]
-        fields = {
-            "item": ("item", ""),
-            "rank": ("place", ""),
-            score: ("noisy", form),
-            "on the Elo scale": ("elo", "+.0f"),
-            "reversed by noise": ("reversal_probability", ".2g"),
-            f"possible rank {sure}": ("possible", ""),
-            f"possible rank in all people {sure}": ("likely", ""),
-        }
-        columns = []
-        for name, (field, form) in fields.items():
-            values = [getattr(row, field) for row in self.ranking]
-            cells = ["" if value is None else format(value, form) for value in values]
-            if any(cells):
-                columns.append((name, *cells))
-        return list(zip(*columns, strict=True))
+        forms = {"item": "{item}"}
+        if first.place is not None:
+            forms["rank"] = "{place}"
+        if first.elo is not None:
+            forms |= {"strength": "{noisy:.3f}", "on the Elo scale": "{elo:+.0f}"}
+        if first.best is not None:
+            forms["net wins with noise"] = "{noisy}"
+            forms[f"possible rank {sure}"] = "{best} to {worst}"
+        if first.likely_best is not None:
+            forms[f"possible rank in all people {sure}"] = "{likely_best} to {likely_worst}"
+        rows = [[form.format(**vars(row)) for form in forms.values()] for row in self.ranking]
+        return [list(forms), *rows]
 
     def to_frame(self) -> Any:
         """The ranking as a data frame of pandas, for what it can do: plots, LaTeX, Excel."""
@@ -103,9 +97,6 @@ class Release:
 
     def json(self) -> str:
         """The statement and the numbers behind it, for a second file."""
-        width = None
-        if self.noise.kind != "flip":
-            width = self.noise.width(1 - TOGETHER)
         facts: dict[str, Any] = {
             "statement": self.statement,
             **vars(self.promise),
@@ -116,7 +107,6 @@ class Release:
             "people": self.people,
             "noise": self.noise.kind,
             "scale": self.noise.scale,
-            "width": width,
             "sampler": self.sampler,
             "ranges_hold_together_with_probability": TOGETHER,
             "ranking": [asdict(row) for row in self.ranking],
@@ -125,30 +115,23 @@ class Release:
         }
         return json.dumps(facts, indent=1, ensure_ascii=False, default=_plain_value) + "\n"
 
-    def write(self, path: Target, *, force: bool = False, report: Target = None) -> Paths:
+    def write(self, path: Target, *, force: bool = False, report: Target = None) -> list[Path]:
         """Write the ranking as CSV, the statement beside it, a report; never over another file."""
         if self.sampler == "repeatable":
             raise ValueError("sampler = 'repeatable': allowed are 'book', 'opendp' for a release")
         targets = out_files(path, force=force, report=report)
-        texts = []
-        if path is not None:
-            texts += [self.csv(), self.json()]
-        if report is not None:
-            texts.append(page(self))
+        texts = [path and self.csv(), path and self.json(), report and page(self)]
         mode = "w" if force else "x"  # which fails if a file has come there meanwhile
-        for target, text in zip(targets, texts, strict=True):
+        for target, text in zip(targets, filter(None, texts), strict=True):
             with open(target, mode, encoding="utf-8", newline="") as file:
                 file.write(text)
         return targets
 
 
-def out_files(path: Target, *, force: bool = False, report: Target = None) -> Paths:
+def out_files(path: Target, *, force: bool = False, report: Target = None) -> list[Path]:
     """Where a ranking, its statement and a report go; tried by writing beside them."""
-    targets = []
-    if path is not None:
-        targets += [Path(path), Path(path).with_suffix(".privacy.json")]
-    if report is not None:
-        targets.append(Path(report))
+    names = [path, path and Path(path).with_suffix(".privacy.json"), report]
+    targets = [Path(name) for name in names if name]
     for target in targets:
         if target.exists() and not (force and target.is_file()):
             raise ValueError(f"{target} exists: allowed is a new file, or force=True (--force)")
@@ -158,7 +141,7 @@ def out_files(path: Target, *, force: bool = False, report: Target = None) -> Pa
         except OSError as error:
             what = f"{target.parent} takes no file ({error.strerror})"
             raise ValueError(f"{what}: allowed is a folder that does") from None
-    return tuple(targets)
+    return targets
 
 
 def _plain_value(value: Any) -> Any:

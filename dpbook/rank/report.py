@@ -67,21 +67,16 @@ the same answers adds its epsilon to this one.</p>
 def commands(release: Any) -> tuple[str, str]:
     """What makes such a release, and what plans it; neither tells where the data are."""
     promise = release.promise
-    options = {
-        "protect": promise.protect,
-        "epsilon": promise.epsilon,
-        "delta": promise.delta,
-        "relation": promise.relation.replace("_", "-"),
-        "max-answers": promise.max_answers,
+    kept = ("protect", "epsilon", "delta", "relation", "max_answers", "unranked", "repeats")
+    options = {name: getattr(promise, name) for name in kept}
+    options |= {
         "release": promise.statistic,
         "only": promise.only and f"top:{promise.only}",
-        "unranked": promise.unranked,
         "people": release.people,
         "sampler": release.sampler,
     }
-    if promise.has_persons:
-        options["repeats"] = promise.repeats
-    same = [f"--{name} {value}" for name, value in options.items() if value]
+    words = (f"--{name} {value}" for name, value in options.items() if value)
+    same = [word.replace("_", "-") for word in words]
     if promise.vouched:
         same.append("--vouch")
     items = "--items-from-data"

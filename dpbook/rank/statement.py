@@ -48,13 +48,9 @@ def statement_of(release: Any) -> tuple[str, str, str]:
     true |= {promise.protect, promise.relation, promise.kind, promise.unranked}
     true |= {promise.statistic, release.sampler}
     said: dict[str, Any] = defaultdict(str)
-    said |= {
-        "epsilon": promise.epsilon,
-        "delta": f"{noise.delta:.6g}",
-        "right": f"{_right(float(promise.epsilon), noise.delta):.6g}",
-        "n_items": promise.n_items,
-        "limit": promise.max_answers,
-        "only": promise.only,
+    said |= vars(promise) | {
+        "delta": noise.delta,
+        "right": _right(float(promise.epsilon), noise.delta),
         "people": release.people,
         "noise": noise.words,
         "l1": promise.l1,
