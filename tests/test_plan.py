@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from importlib.resources import files
 from itertools import combinations, permutations, product
@@ -90,12 +91,9 @@ def test_a_plan_in_sentences() -> None:
 def test_the_table_of_the_help() -> None:
     """Three sizes of a survey, to choose epsilon by."""
     said = (files("dpbook.rank") / "help.txt").read_text().split("5 answers:\n")[1]
-    lines = said.splitlines()
-    epsilons = lines[0].split()[2:]
-    for line in lines[1:4]:
-        people, *cells = line.replace(",", "").replace("%", "").split()
-        for epsilon, cell in zip(epsilons, cells, strict=True):
-            promise = Promise.of("comparisons", 10, "person", epsilon, max_answers=5)
-            rng = np.random.default_rng(3)
-            first, *_ = simulated(promise, int(people), (2,), 1000, rng=rng)[0].values()
-            assert abs(100 * first.mean() - int(cell)) < 5
+    head, *lines = (re.findall(r"[\d.,]+", line) for line in said.splitlines())
+    for (people, *cells), k in product(lines, range(4)):
+        promise = Promise.of("comparisons", 10, "person", head[k], max_answers=5)
+        asked = int(people.replace(",", "")), (2,), 1000
+        first, *_ = simulated(promise, *asked, rng=np.random.default_rng(3))[0].values()
+        assert abs(100 * first.mean() - int(cells[k])) < 5

@@ -190,11 +190,9 @@ def test_bits_of_the_system_take_arrays() -> None:
     drawn = bits.integers(low, high, size=(3, DRAWS))
     ends = drawn.min(axis=1, keepdims=True), drawn.max(axis=1, keepdims=True)
     assert np.array_equal(ends, (low, high - 1))
-    assert bits.integers(-high, high, endpoint=True).shape == (3, 1)
-    assert bits.integers(3, 4) == 3 and bits.integers(0, 2**62) != bits.integers(0, 2**62)
-    for least, most in ((3, 3), (np.array([0, 2]), 2)):
-        with pytest.raises(ValueError, match=r"low >= high: allowed is a range that is not empty"):
-            bits.integers(least, most)
+    assert bits.integers(-high, high, endpoint=True).shape == (3, 1) and bits.integers(3, 4) == 3
+    with pytest.raises(ValueError, match=r"low >= high: allowed is a range that is not empty"):
+        bits.integers(np.array([0, 2]), 2)
 
 
 def law_of(noise: Noise) -> tuple[np.ndarray, np.ndarray]:

@@ -268,21 +268,6 @@ def test_what_cannot_be_written_is_shown(rank: Call, monkeypatch: Patch) -> None
     assert set(os.listdir()) == {"answers.csv", "counts.csv", "spent.jsonl"}  # no more
 
 
-def test_an_engine_reads_what_it_can(rank: Call) -> None:
-    """Parquet, but no other encoding, nor row by row; at epsilon 50 noise is below 20."""
-    given = "--items maté,tea --protect person --max-answers 1 --epsilon 50 --force --out out.csv"
-    rows = "person,winner,loser\n" + "".join(f"{k},maté,tea\n" for k in range(900))
-    Path("latin.csv").write_bytes(rows.encode("cp1252"))
-    rank(f"latin.csv {given} --encoding cp1252")
-    assert abs(told()["released"][0] - 900) < 20
-    duckdb = pytest.importorskip("duckdb")
-    rows = "SELECT k // 2 AS person, 'maté' AS winner, 'tea' AS loser FROM range(900) r(k)"
-    duckdb.sql(f"COPY ({rows}) TO 'answers.parquet'")
-    for more in ("", "--bad refuse"):
-        rank(f"answers.parquet {given} --repeats keep {more}")
-        assert abs(told()["released"][0] - 450) < 20
-
-
 @pytest.mark.parametrize("name", ["out.csv", "out.privacy.json"])
 def test_a_file_that_comes_meanwhile_is_kept(tmp_path: Path, monkeypatch: Patch, name: str) -> None:
     """Between the look and the writing somebody else has written."""
@@ -452,7 +437,7 @@ def test_a_budget_refuses_and_stays(tmp_path: Path) -> None:
     how = {"epsilon": 1, "protect": "comparison", "ledger": path}
     assert rank_privately(DATA, **how, budget="3").spent.budget == 3
     for other in ("4", 2, "1/3", "none"):
-        with pytest.raises(ValueError, match=rf"budget = {other}: allowed is (3, as th|a num)"):
+        with pytest.raises(ValueError, match=rf"budget = '?{other}'?: allowed is (3, as th|a num)"):
             rank_privately(DATA, **how, budget=other)
     rank_privately(DATA, **how)
     rank_privately(DATA, **how, budget=3)
@@ -512,18 +497,11 @@ def test_a_second_one_waits_for_the_first(tmp_path: Path, monkeypatch: Patch) ->
 
 
 def test_what_was_decided_is_on_record(rank: Call) -> None:
-    """How a ranking without an item counts, and what one comparison counts for."""
-    Path("r.csv").write_text("person,A,B\nann,1,2\nbob,,1\n")
-    given = """r.csv --items "x,y",z --columns "x,y=A",z=B --protect person --epsilon 1"""
-    for unranked, words in (("below", "below those it holds"), ("unknown", "not compared")):
-        rank(f"{given} --unranked {unranked} --force --out o.csv")
-        told = json.loads(Path("o.privacy.json").read_text())
-        assert told["unranked"] == unranked and words in told["statement"]
-        assert told["items"] == ["x,y", "z"]
-    single = "answers.csv --items tea,mate,coffee --protect comparison --epsilon 1"
-    rank(f"{single} --ledger l.jsonl --force --out o.csv")
-    assert json.loads(Path("o.privacy.json").read_text())["repeats"] == "keep"
-    assert Path("l.jsonl").stat().st_mode & 0o077 == 0  # the ledger is for its keeper
+    """What one comparison counts for, and names with signs of their own; for the keeper alone."""
+    Path("c.csv").write_text("A,B\n1,2\n")
+    given = """c.csv --items "1",2 --columns winner=A,loser=B --protect comparison --epsilon 1"""
+    rank(f"{given} --ledger l.jsonl --out out.csv")
+    assert told()["repeats"] == "keep" and Path("l.jsonl").stat().st_mode & 0o077 == 0
 
 
 def test_a_table_goes_in_and_out(rank: Call) -> None:

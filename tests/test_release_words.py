@@ -18,7 +18,6 @@ import pytest
 from dpbook.rank import Answers, Promise, Release, rank_privately
 from dpbook.rank.answers import Read
 from dpbook.rank.command import main
-from dpbook.rank.noise import Noise
 from dpbook.rank.release import Placed
 from dpbook.rank.report import page
 from dpbook.rank.statement import statement_of
@@ -193,22 +192,7 @@ def test_the_commands_of_a_report_make_the_same_release(
         assert capsys.readouterr().out.startswith(heading)
 
 
-# Ranks and keys of a demonstration
-
-
-def test_a_range_ends_where_the_width_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three items a lead apart, without noise: a lead of the width leaves both ranks open."""
-    monkeypatch.setattr(Noise, "draw", lambda noise, rng: np.zeros(noise.n, dtype=np.int64))
-    promise = Promise.of(**USUAL | {"n_items": 3, "max_answers": 1})
-    noise = promise.noise()
-    width = noise.width(0.025) + promise.sample_width(50, 0.025)
-    for lead, ends in ((width, [(1, 2), (1, 3), (2, 3)]), (width + 1, [(1, 1), (2, 2), (3, 3)])):
-        pairs = np.repeat([[0, 1], [1, 2]], lead, axis=0).T
-        votes = Answers("comparisons", tuple("abc"), pairs, np.arange(2 * lead))
-        ranked = rank_privately(
-            votes, epsilon=1, protect="person", max_answers=1, people=50
-        ).ranking
-        assert [(row.likely_best, row.likely_worst) for row in ranked] == ends
+# The keys of a demonstration
 
 
 def test_a_demonstration_keeps_answers_by_keys_that_differ(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,9 +18,8 @@ from typing import Any, BinaryIO
 
 import dpbook
 from dpbook.rank.names import fraction_of
-from dpbook.rank.promise import Promise
+from dpbook.rank.promise import Promise, exact
 
-_PROMISED = "protect relation epsilon delta statistic only max_answers".split()
 Path = str | PathLike[str]
 
 
@@ -67,7 +66,7 @@ def charge(path: Path, promise: Promise, *, budget: Any = None, data: str | None
     entry: dict[str, Any] = {
         "id": token_hex(8),
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
-        **{name: getattr(promise, name) for name in _PROMISED},
+        **vars(promise),
         "data_sha256": data,
         "version": dpbook.__version__,
     }
@@ -110,10 +109,7 @@ def fingerprint(files: Sequence[Path]) -> str | None:
 
 def budget_of(value: object) -> Fraction:
     """What the releases of some data may lose together."""
-    with suppress(ValueError, ArithmeticError):
-        if (budget := fraction_of(str(value))) > 0:
-            return budget
-    raise ValueError(f"budget = {value!s:.60}: allowed is a number above 0, as 3 or 1/2")
+    return exact("budget", value, "1e-6", "1e9", "a number above 0, as 3 or 1/2")
 
 
 @contextmanager

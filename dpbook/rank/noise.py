@@ -19,8 +19,12 @@ import numpy as np
 
 from dpbook import _validation as check
 from dpbook._typing import Ints
-from dpbook.mechanisms import noise as exact
 from dpbook.mechanisms.knorm import root_noise, zonotope_noise
+from dpbook.mechanisms.noise import (
+    bernoulli_exp_of,
+    discrete_gaussian_noise,
+    discrete_laplace_noise,
+)
 
 
 class SystemBits(check.WholeNumbers):
@@ -92,7 +96,7 @@ class Noise:
         sums = net[sets].sum(axis=1)
         p, q = self.scale.as_integer_ratio()
         gaps = (sums.max() - sums).astype(object) * q
-        accepted = np.flatnonzero(exact.bernoulli_exp_of(gaps, p, bits))
+        accepted = np.flatnonzero(bernoulli_exp_of(gaps, p, bits))
         return np.asarray(sets[accepted[bits.integers(0, accepted.size)]])
 
     @property
@@ -114,7 +118,8 @@ class Noise:
         from scipy.special import bdtrik
 
         if self.kind == "laplace":
-            q, each = exp(-1 / self.scale), -expm1(log1p(-miss) / self.n)
+            q = exp(-1 / self.scale)
+            each = -expm1(log1p(-miss) / self.n)
             return 2 * max(0, ceil(self.scale * log(2 / ((1 + q) * each)) - 1))
         if self.kind == "gaussian" and self.n > 200:  # subgaussian, of twice the variance
             return ceil(sqrt(4 * self.scale * log(self.n * (self.n - 1) / miss)))
@@ -131,8 +136,8 @@ class Noise:
         if self.kind == "gaussian":  # nearly: the sum as an integral
             return erfc((margin - 0.5) / (2 * sqrt(self.scale))) / 2
         if self.kind == "laplace":  # k: ((1-q)/(1+q))^2 q^|k| (|k| + (1+q^2)/(1-q^2)), q = e^(-1/b)
-            q, rest = exp(-1 / self.scale), -expm1(-1 / self.scale)
-            tail = (1 + q * q) / (1 + q) + margin * rest + q
+            q = exp(-1 / self.scale)
+            tail = (1 + q * q) / (1 + q) + margin * -expm1(-1 / self.scale) + q
             return exp(-margin / self.scale) * tail / (1 + q) ** 2
         apart = np.diff(_sample(self, self._rows), axis=1)  # of any two: all are alike
         seen = int((apart >= margin).sum() + (apart <= -margin).sum())
@@ -159,8 +164,8 @@ class Noise:
 _SAMPLERS: dict[str, Any] = {
     "root": root_noise,
     "zonotope": zonotope_noise,
-    "laplace": exact.discrete_laplace_noise,
-    "gaussian": exact.discrete_gaussian_noise,
+    "laplace": discrete_laplace_noise,
+    "gaussian": discrete_gaussian_noise,
 }
 
 
@@ -184,8 +189,8 @@ def _opendp(n: int, scale: float) -> Any:
     import opendp.prelude as dp  # of the extra `release`
 
     dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(T="i64"), size=n), dp.l1_distance(T="i64")
-    return dp.m.make_laplace(*space, scale=scale)
+    numbers = dp.vector_domain(dp.atom_domain(T="i64"), size=n)
+    return dp.m.make_laplace(numbers, dp.l1_distance(T="i64"), scale=scale)
 
 
 @cache

@@ -97,8 +97,9 @@ def redrawn(table: Ints, noise: Noise, order: NDArray[np.intp]) -> list[Any]:
     n = len(table)
     if REDRAWS * n * n > MOST_REDRAWN:
         return [None] * (n - 1)
+    moving = ~np.eye(n, dtype=bool)
     again = np.tile(table, (REDRAWS, 1, 1))
-    again[:, ~np.eye(n, dtype=bool)] += noise.simulate(REDRAWS, np.random.default_rng(0))
+    again[:, moving] += noise.simulate(REDRAWS, np.random.default_rng(0))
     strengths = fitted_strengths(again)[:, order]
     seen = (strengths[:, :-1] < strengths[:, 1:]).sum(axis=0)
     return list((np.maximum(seen, 1) / REDRAWS).tolist())

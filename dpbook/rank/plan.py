@@ -61,7 +61,8 @@ def simulated(
     if (promise.protect, promise.relation) == ("person", "replace"):
         sample = promise.sample_width(people, 0.025)
         widths["and {:.1f} possible ranks in all people"] = noise.width(0.025) + sample
-    noisy = net + rng.random(net.shape) / 4 + noise.simulate(size, rng)  # without ties
+    noisy = net + noise.simulate(size, rng)
+    noisy += rng.random(net.shape) / 4  # no ties
     return _met(noisy, min(3, n - 1), widths), bound
 
 

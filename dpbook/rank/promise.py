@@ -87,8 +87,8 @@ class Promise:
             n_items=n_items,
             protect=protect,
             has_persons=known,
-            epsilon=exact_epsilon(epsilon),
-            delta=_exact("delta", delta, Fraction(0), Fraction(1, 100), "0, or up to 1e-2"),
+            epsilon=exact("epsilon", epsilon, "1e-6", "50", "a number from 1e-6 to 50, as 1/2"),
+            delta=exact("delta", delta, "0", "1e-2", "0, or up to 1e-2"),
             **how,
         )
 
@@ -241,20 +241,16 @@ class Promise:
         if given != ("person", "replace", "net", None):
             _refuse(f"people = {people}", "with person, replace, net, and without only")
         pairs = self.n_items * (self.n_items - 1)
-        return ceil(self.swing(1) / 2 * sqrt(2 * people * log(pairs / miss)))
+        far = sqrt(2 * people * log(pairs / miss))
+        return ceil(self.swing(1) / 2 * far)
 
 
-def exact_epsilon(value: object) -> Fraction:
-    """The privacy parameter as a fraction."""
-    allowed = "a number from 1e-6 to 50, as 0.5 or 1/2"
-    return _exact("epsilon", value, Fraction(1, 10**6), Fraction(50), allowed)
-
-
-def _exact(name: str, value: object, low: Fraction, high: Fraction, allowed: str) -> Fraction:
+def exact(name: str, value: object, low: str, high: str, allowed: str) -> Fraction:
+    """A number from low to high, taken exactly as it prints."""
     try:
-        exact = fraction_of(str(value))
-        if low <= exact <= high:
-            return exact
+        number = fraction_of(str(value))
+        if Fraction(low) <= number <= Fraction(high):
+            return number
     except (ValueError, ArithmeticError):
         pass  # refused as what is out of range
     _refuse(f"{name} = {value!r:.60}", allowed)
