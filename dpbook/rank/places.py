@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log
 from typing import Any
 
 import numpy as np
@@ -29,12 +30,13 @@ class Placed:
 
     place: int | None  # 1 for the best
     item: str
-    noisy: float | None = None  # the noisy score; a strength in log-odds for "pairs"
+    noisy: float | None = None  # net wins; or, for "pairs", a strength in log-odds
     reversal_probability: float | None = None
     best: int | None = None  # the places between which all items lie together, with chance 0.95
     worst: int | None = None
     likely_best: int | None = None  # the same for all people of whom those asked are a sample
     likely_worst: int | None = None
+    elo: float | None = None  # a strength on the Elo scale, where the mean is 0
 
 
 def ranked(
@@ -42,68 +44,62 @@ def ranked(
 ) -> tuple[Placed, ...]:
     """The items in their order, with what noise and sample leave open."""
     if promise.only is not None:
-        place = 1 if promise.only == 1 else None  # a set has no order
+        place = {1: 1}.get(promise.only)  # a set has no order
         return tuple(Placed(place, items[k]) for k in released.tolist())
-    n = len(items)
     net = promise.statistic == "net"
     scores: NDArray[Any] = released if net else fitted_strengths(released)
-    order = np.lexsort((np.arange(n), -scores))
-    unknown = [(None, None)] * n
-    by_noise: Sequence[tuple[int | None, int | None]] = unknown
-    by_sample: Sequence[tuple[int | None, int | None]] = unknown
+    order = np.argsort(-scores, kind="stable")
+    scores = scores[order]
+    known: dict[str, Sequence[Any]] = {
+        "place": range(1, len(items) + 1),
+        "item": [items[k] for k in order.tolist()],
+        "noisy": scores.tolist(),
+    }
     if net:
-        leads = -np.diff(scores[order])
-        swaps: Sequence[float | None] = [noise.reversal(lead) for lead in leads.tolist()]
-        by_noise = possible_places(scores, noise.width(1 - TOGETHER))
+        swaps = [noise.reversal(lead) for lead in (-np.diff(scores)).tolist()]
+        known["best"], known["worst"] = possible_places(scores, noise.width(1 - TOGETHER))
     else:
+        known["elo"] = (400 / log(10) * scores).tolist()
         swaps = redrawn(released, noise, order)
+    known["reversal_probability"] = [*swaps, None]
     if sample is not None:
-        by_sample = possible_places(scores, noise.width((1 - TOGETHER) / 2) + sample)
-    return tuple(
-        Placed(
-            place=k + 1,
-            item=items[i],
-            noisy=scores[i].item(),
-            reversal_probability=swap,
-            best=by_noise[i][0],
-            worst=by_noise[i][1],
-            likely_best=by_sample[i][0],
-            likely_worst=by_sample[i][1],
-        )
-        for k, (i, swap) in enumerate(zip(order.tolist(), [*swaps, None], strict=True))
-    )
+        width = noise.width((1 - TOGETHER) / 2) + sample
+        known["likely_best"], known["likely_worst"] = possible_places(scores, width)
+    rows = zip(*known.values(), strict=True)
+    return tuple(Placed(**dict(zip(known, row, strict=True))) for row in rows)
 
 
-def possible_places(scores: Ints, width: int) -> list[tuple[int, int]]:
+def possible_places(scores: Ints, width: int) -> tuple[list[int], list[int]]:
     """Best and worst places: whoever leads by more than the width is ahead in truth as well."""
-    rising, n = np.sort(scores), scores.size
-    ahead = n - np.searchsorted(rising, scores + width, side="right")
-    behind = np.searchsorted(rising, scores - width, side="left")
-    return list(zip((1 + ahead).tolist(), (n - behind).tolist(), strict=True))
+    rising = np.sort(scores)
+    best = 1 + scores.size - np.searchsorted(rising, scores + width, side="right")
+    worst = scores.size - np.searchsorted(rising, scores - width, side="left")
+    return best.tolist(), worst.tolist()
 
 
 def fitted_strengths(tables: Ints) -> Array:
     """Strengths fitted to noisy tables (..., n, n), whose negative entries count as none.
 
     The score of an item is a sum of 2 n terms, each rounded to a relative 2^-53: a residual below
-    that much of all its comparisons says nothing. It can shift all strengths alike, whose sum is 0.
+    that much of all comparisons says nothing. It can shift all strengths alike, whose sum is 0.
     """
     from dpbook.estimators import ridge_mle
 
     wins = np.maximum(tables, 0)
-    met = (wins.sum(axis=-1, dtype=float) + wins.sum(axis=-2, dtype=float)).max(initial=0)
-    tol = max(1e-8, 2 * wins.shape[-1] * np.finfo(float).eps * met)
+    all_wins = wins.sum(axis=(-2, -1)).max(initial=0)
+    tol = max(1e-8, 2 * wins.shape[-1] * np.finfo(float).eps * all_wins)
     theta = ridge_mle(wins, gamma=1.0, tol=tol).theta
     return np.asarray(theta - theta.mean(axis=-1, keepdims=True))
 
 
-def redrawn(table: Ints, noise: Noise, order: NDArray[np.intp]) -> Sequence[float | None]:
+def redrawn(table: Ints, noise: Noise, order: NDArray[np.intp]) -> list[Any]:
     """How often neighbours change places when noise is added again to what is public, never 0."""
     n = len(table)
     if REDRAWS * n * n > MOST_REDRAWN:
         return [None] * (n - 1)
+    moving = ~np.eye(n, dtype=bool)
     again = np.tile(table, (REDRAWS, 1, 1))
-    again[:, ~np.eye(n, dtype=bool)] += noise.simulate(REDRAWS, np.random.default_rng(0))
+    again[:, moving] += noise.simulate(REDRAWS, np.random.default_rng(0))
     strengths = fitted_strengths(again)[:, order]
     seen = (strengths[:, :-1] < strengths[:, 1:]).sum(axis=0)
     return list((np.maximum(seen, 1) / REDRAWS).tolist())

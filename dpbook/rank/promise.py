@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, comb, log, sqrt
-from numbers import Rational
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from dpbook import _validation as check
 from dpbook.mechanisms.noise import discrete_gaussian_variance
@@ -26,7 +25,7 @@ MOST_KNORM_ITEMS = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Promise:
-    """Who is protected against what, as it holds: `Promise.of` checks what is asked for.
+    """Who is protected against what; whatever cannot be released is refused.
 
     Attributes
     ----------
@@ -50,16 +49,16 @@ class Promise:
     n_items: int
     protect: str
     epsilon: Fraction
-    delta: Fraction
-    relation: str
-    max_answers: int | None
-    repeats: str
-    halves: bool
-    statistic: str
-    only: int | None
-    has_persons: bool
-    vouched: bool
-    unranked: str
+    delta: Fraction = Fraction(0)
+    relation: str = "replace"
+    max_answers: int | None = None
+    repeats: str = "one"
+    halves: bool = False
+    statistic: str = "net"
+    only: int | None = None
+    has_persons: bool = True
+    vouched: bool = False
+    unranked: str = "below"
 
     @classmethod
     def of(
@@ -70,86 +69,83 @@ class Promise:
         epsilon: object,
         *,
         delta: object = 0,
-        relation: str = "replace",
-        max_answers: int | None = None,
-        repeats: str = "one",
-        halves: bool = False,
-        statistic: str = "net",
-        only: int | None = None,
         has_persons: bool = True,
-        vouched: bool = False,
-        unranked: str = "below",
+        **how: Any,
     ) -> Promise:
-        """The promise, checked: what cannot be released is refused here.
+        """The promise for numbers as they are typed: of rankings, one counts by default.
 
-        A text such as "0.1" or "1/3" is taken exactly, a float never above what it prints as. Of
-        rankings one counts by default; where persons are not known, nobody can see that a pair was
-        answered twice.
+        A text such as "0.1" or "1/3" is taken exactly, and a float as the decimal it prints as.
+        Where persons are not known, nobody can see that a pair was answered twice.
         """
-        check.choice("kind", kind, ("comparisons", "rankings", "counts"))
-        check.choice("protect", protect, ("person", "comparison"))
-        check.choice("relation", relation, ("replace", "add_remove"))
-        check.choice("repeats", repeats, ("one", "keep"))
-        check.choice("statistic", statistic, ("net", "pairs"))
-        most = MOST_PAIR_ITEMS if statistic == "pairs" else MOST_ITEMS
-        check.integer(f"items for {statistic!r}", n_items, 2, most)
-        person = protect == "person"
         known = has_persons and kind != "counts"
-        if max_answers is None and person and kind == "rankings":
-            max_answers = 1
-        found = cls(
+        if protect == "comparison" or not known:
+            how["repeats"] = "keep"
+        if kind == "rankings" and how.get("max_answers") is None:
+            how["max_answers"] = 1
+        return cls(
             kind=kind,
             n_items=n_items,
             protect=protect,
-            epsilon=exact_epsilon(epsilon),
-            delta=_exact("delta", delta, Fraction(0), Fraction(1, 100), "0, or up to 1e-2"),
-            relation=relation,
-            max_answers=max_answers,
-            repeats=repeats if person and known else "keep",
-            halves=halves,
-            statistic=statistic,
-            only=only,
             has_persons=known,
-            vouched=vouched and person and not known,
-            unranked=unranked,
+            epsilon=exact("epsilon", epsilon, "1e-6", "50", "a number from 1e-6 to 50, as 1/2"),
+            delta=exact("delta", delta, "0", "1e-2", "0, or up to 1e-2"),
+            **how,
         )
-        found._check_limit()
-        found._check_only()
-        if found.l1 / found.epsilon > MOST_SCALE:
-            given = f"max_answers = {max_answers} with epsilon = {found.epsilon}"
-            _refuse(given, "noise of a scale of at most 2**40")
-        return found
 
-    def _check_limit(self) -> None:
-        """Refuse what bounds nobody's answers, or bounds them for nothing."""
-        limit = self.max_answers
-        if limit is not None:
-            check.integer("max_answers", limit, 1, 10**9)
+    @classmethod
+    def about(cls, answers: Any, **asked: Any) -> Promise:
+        """The promise for such answers, whatever they are."""
+        return cls.of(
+            kind=answers.kind,
+            n_items=len(answers.items),
+            repeats=answers.repeats,
+            halves=answers.halves,
+            has_persons=answers.has_persons,
+            unranked=getattr(answers, "unranked", "below"),
+            **asked,
+        )
+
+    def __post_init__(self) -> None:
+        check.choice("protect", self.protect, ("person", "comparison"))
+        check.choice("relation", self.relation, ("replace", "add_remove"))
+        check.choice("statistic", self.statistic, ("net", "pairs"))
+        most = MOST_PAIR_ITEMS if self.statistic == "pairs" else MOST_ITEMS
+        check.integer(f"items for {self.statistic!r}", self.n_items, 2, most)
         if self.protect == "comparison":
-            if self.kind == "rankings":
-                _refuse("protect = 'comparison' with rankings", "'person'")
-            if limit is not None:
-                _refuse(f"max_answers = {limit} with protect = 'comparison'", "None")
-            return
+            self._check_comparison()
+        else:
+            self._check_person()
+        if self.only is not None:
+            self._check_only(self.only)
+        if self.l1 / self.epsilon > MOST_SCALE:
+            given = f"max_answers = {self.max_answers} with epsilon = {self.epsilon}"
+            _refuse(given, "noise of a scale of at most 2**40")
+
+    def _check_comparison(self) -> None:
+        if self.kind == "rankings":
+            _refuse("protect = 'comparison' with rankings", "'person'")
+        if self.max_answers is not None:
+            _refuse(f"max_answers = {self.max_answers} with protect = 'comparison'", "None")
+
+    def _check_person(self) -> None:
+        """Refuse what bounds nobody's answers."""
         if not self.has_persons and not self.vouched:
             given = "protect = 'person', but nobody can bound what one person adds, since the data "
             allowed = "'comparison', or vouched=True (--vouch) if nobody gave more than max_answers"
             _refuse(f"{given}do not say who gave which answer", allowed)
-        if limit is None:
+        if self.max_answers is None:
             allowed = "a whole number from 1, of the answers of a person that count, fixed before"
             _refuse("max_answers is missing", f"{allowed} looking at the data")
+        check.integer("max_answers", self.max_answers, 1, 10**9)
 
-    def _check_only(self) -> None:
+    def _check_only(self, only: int) -> None:
         """Refuse a choice that permute-and-flip cannot make."""
-        if self.only is None:
-            return
-        check.integer("only", self.only, 1, self.n_items - 1)
+        check.integer("only", only, 1, self.n_items - 1)
         if self.statistic == "pairs" or self.delta:
-            given = f"only = {self.only} with statistic = {self.statistic!r}, delta = {self.delta}"
+            given = f"only = {only} with statistic = {self.statistic!r}, delta = {self.delta}"
             _refuse(given, "'net' and 0")
-        if comb(self.n_items, self.only) > MOST_SETS:
-            given = f"only = {self.only} of {self.n_items} items"
-            _refuse(given, f"at most {MOST_SETS} sets of them")
+        if comb(self.n_items, only) > MOST_SETS:
+            _refuse(f"only = {only} of {self.n_items} items", f"at most {MOST_SETS} sets of them")
 
     @property
     def changes(self) -> int:
@@ -190,7 +186,7 @@ class Promise:
         if self.statistic == "net":
             return 2 * self.root_bound
         sets, answers = self._change
-        return sets * min(answers, comb(self.n_items, 2)) * (2 if self.halves else 1)
+        return sets * min(answers, comb(self.n_items, 2)) * (1 + self.halves)
 
     @property
     def l2_squared(self) -> int:
@@ -199,30 +195,37 @@ class Promise:
         The sum of squares of net wins x is that of x_i - x_j over all answers "i before j"; among
         answers to every pair it is largest for a ranking.
         """
-        (sets, answers), n = self._change, self.n_items
+        sets, answers = self._change
+        n = self.n_items
         if self.statistic == "pairs":  # one person's sets move no entry by more than their number
-            return self.l1 * sets // self.changes * (2 if self.halves else 1)
+            return self.l1 * sets // self.changes * (1 + self.halves)
         return sets**2 * min(answers * self.swing(1) // sets, n * (n**2 - 1) // 3)
 
     def noise(self, sampler: str = "book") -> Noise:
         """The narrowest noise that keeps the promise; only public things decide."""
         check.choice("sampler", sampler, ("book", "opendp"))
-        n, eps = self.n_items, self.epsilon
+        n = self.n_items
         if self.only is not None:
             if sampler == "opendp":
                 _refuse("sampler = 'opendp' with only", "'book'")
-            return Noise("flip", n, rounded_up(self.swing(min(self.only, n - self.only)) / eps))
-        count = n * (n - 1) if self.statistic == "pairs" else n
+            swing = self.swing(min(self.only, n - self.only))
+            return Noise("flip", n, rounded_up(swing / self.epsilon))
+        count = n
+        bounds = {"laplace": self.l1}
+        if self.statistic == "pairs":
+            count = n * (n - 1)
+        elif n <= MOST_KNORM_ITEMS:
+            bounds = {"root": self.root_bound}
+            # of 3 items the same body; and there is no sampler for weaker noise
+            if n > 3 and 8 * self.zonotope_bound >= self.epsilon:
+                bounds["zonotope"] = self.zonotope_bound
         if sampler == "opendp":
-            return Noise("laplace", count, opendp_scale(self.l1, eps), sampler="opendp")
-        kinds = [Noise("laplace", count, rounded_up(self.l1 / eps))]
-        if self.statistic == "net" and n <= MOST_KNORM_ITEMS:
-            kinds = [Noise("root", n, rounded_up(self.root_bound / eps))]
-            scale = rounded_up(self.zonotope_bound / eps)
-            if n > 3 and 8 * scale >= 1:  # the same body for 3; no sampler for weaker noise
-                kinds.append(Noise("zonotope", n, scale))
+            return Noise("laplace", count, opendp_scale(self.l1, self.epsilon), sampler="opendp")
+        kinds = [
+            Noise(kind, count, rounded_up(bound / self.epsilon)) for kind, bound in bounds.items()
+        ]
         if self.delta:
-            variance = discrete_gaussian_variance(self.l2_squared, float(eps), self.delta)
+            variance = discrete_gaussian_variance(self.l2_squared, float(self.epsilon), self.delta)
             if variance < 2**52:
                 kinds.append(Noise("gaussian", count, variance, float(self.delta)))
         return min(kinds, key=lambda noise: noise.deviation)
@@ -234,33 +237,24 @@ class Promise:
         bound for independent numbers, each within a range as wide as `swing` (1).
         """
         check.integer("people", people, 1)
-        check.probability("miss", miss, zero=False, one=False)
         given = self.protect, self.relation, self.statistic, self.only
         if given != ("person", "replace", "net", None):
             _refuse(f"people = {people}", "with person, replace, net, and without only")
         pairs = self.n_items * (self.n_items - 1)
-        return ceil(self.swing(1) / 2 * sqrt(2 * people * log(pairs / miss)))
+        far = sqrt(2 * people * log(pairs / miss))
+        return ceil(self.swing(1) / 2 * far)
 
 
-def exact_epsilon(value: object) -> Fraction:
-    """The privacy parameter as a fraction, never above what was given."""
-    allowed = "a number from 1e-6 to 50, as 0.5 or 1/2"
-    return _exact("epsilon", value, Fraction(1, 10**6), Fraction(50), allowed)
-
-
-def _exact(name: str, value: object, low: Fraction, high: Fraction, allowed: str) -> Fraction:
+def exact(name: str, value: object, low: str, high: str, allowed: str) -> Fraction:
+    """A number from low to high, taken exactly as it prints."""
     try:
-        if isinstance(value, bool) or not isinstance(value, str | float | Rational):
-            raise ValueError
-        exact = fraction_of(value) if isinstance(value, str) else Fraction(value)
-        if isinstance(value, float):  # it prints as the decimal that was meant, or as it is
-            exact = min(exact, Fraction(repr(float(value))))
-        if not low <= exact <= high:
-            raise ValueError
+        number = fraction_of(str(value))
+        if Fraction(low) <= number <= Fraction(high):
+            return number
     except (ValueError, ArithmeticError):
-        _refuse(f"{name} = {value!r:.60}", allowed)
-    return exact
+        pass  # refused as what is out of range
+    _refuse(f"{name} = {value!r:.60}", allowed)
 
 
 def _refuse(given: str, allowed: str) -> NoReturn:
-    raise ValueError(f"{given}: allowed is {allowed}") from None
+    raise ValueError(f"{given}: allowed is {allowed}")

@@ -12,13 +12,13 @@ import numpy as np
 
 from dpbook._typing import Ints
 from dpbook.rank.answers import Answers, Read
-from dpbook.rank.ledger import Ledger, charge, fingerprint, settle
+from dpbook.rank.ledger import charge, fingerprint, settle
 from dpbook.rank.noise import Noise, SystemBits
 from dpbook.rank.places import ranked
 from dpbook.rank.promise import Promise
 from dpbook.rank.reading import answers_of, names_of
 from dpbook.rank.release import Release
-from dpbook.rank.statement import TOGETHER, statement_of
+from dpbook.rank.statement import TOGETHER
 
 
 class AfterTheDraw(RuntimeError):
@@ -76,42 +76,35 @@ def rank_privately(
         raise ValueError(f"rng is given with sampler = {sampler!r}: allowed is 'book'")
     if budget is not None and ledger is None:
         raise ValueError(f"budget = {budget!r:.60}: allowed is with a ledger, which adds up")
+    data = None
     if ledger is not None and isinstance(source, str | PathLike | list | tuple):
-        ledger = Ledger(ledger, fingerprint(names_of(source)))
+        data = fingerprint(names_of(source))
     answers = answers_of(source, relation=relation, **how)
     if relation != "replace" and getattr(answers, "hashed", False):
         given = "relation = 'add_remove' with people who are known by a hash"
         raise ValueError(f"{given}: allowed is 'replace'")
-    asked = Promise.of(
-        kind=answers.kind,
-        n_items=len(answers.items),
+    promise = Promise.about(
+        answers,
         protect=protect,
         epsilon=epsilon,
         delta=delta,
         relation=relation,
         max_answers=max_answers,
-        repeats=answers.repeats,
-        halves=answers.halves,
         statistic=statistic,
         only=only,
-        has_persons=answers.has_persons,
         vouched=vouched,
-        unranked=getattr(answers, "unranked", "below"),
     )
-    noise = asked.noise(sampler)
-    promise = asked if noise.delta else replace(asked, delta=Fraction(0))  # what is not used
+    noise = promise.noise(sampler)
     sample = None
     if people is not None:
         sample = promise.sample_width(people, (1 - TOGETHER) / 2)
-    who = "repeatable" if rng is not None else sampler
-    read = getattr(answers, "read", Read())
-    statement, short = statement_of(
-        asked, noise, listed=answers.listed, sampler=who, people=people, read=read
-    )
+    who = sampler if rng is None else "repeatable"
+    if not noise.delta:  # what is not used is not spent
+        promise = replace(promise, delta=Fraction(0))
     # An epsilon that is not written down is not spent.
     spent = None
     if ledger is not None:
-        spent = charge(ledger, promise, answers.items, budget)
+        spent = charge(ledger, promise, budget=budget, data=data)
     drawn = _drawn(answers, promise, noise, rng)
     try:
         release = Release(
@@ -123,16 +116,13 @@ def rank_privately(
             noise=noise,
             sampler=who,
             people=people,
-            statement=statement,
-            short=short,
-            read=read,
+            read=getattr(answers, "read", Read()),
             spent=spent,
         )
         if ledger is not None and spent is not None:
-            settle(ledger, spent, release.csv())
+            settle(ledger, spent, release.digest)
     except BaseException as error:
-        numbers = drawn.tolist() if only is None else [answers.items[k] for k in drawn.tolist()]
-        what = f"items {list(answers.items)}, released {numbers}, with {noise.words}"
+        what = f"{drawn.tolist()} of {dict(enumerate(answers.items))}, with {noise.words}"
         raise AfterTheDraw(f"after the noise was drawn: {error!r}. It is spent: {what}") from error
     return release
 
@@ -143,15 +133,17 @@ def _drawn(answers: Any, promise: Promise, noise: Noise, rng: np.random.Generato
         "the release failed after its noise was asked for, and nothing came of it; why is not "
         "said, since it may tell of the answers: look at the data with --check"
     )
+    bits = SystemBits() if rng is None else rng
     try:
         how: list[Any] = [promise.statistic, promise.max_answers]
         if rng is not None and isinstance(answers, Answers) and answers.person is not None:
             how.append(np.frombuffer(rng.bytes(8 * answers.person.size), dtype=np.uint64))
         numbers = np.array(answers.exact(*how))
-        bits = SystemBits() if rng is None else rng
         if promise.only is not None:
             return noise.choose(numbers, promise.only, bits)
-        moving = ... if numbers.ndim == 1 else ~np.eye(len(numbers), dtype=bool)
+        moving = np.ones(numbers.shape, dtype=bool)
+        if promise.statistic == "pairs":
+            np.fill_diagonal(moving, False)
         numbers[moving] += noise.draw(bits)
         return numbers
     except MemoryError:
