@@ -113,9 +113,6 @@ def test_one_row_can_neither_stop_nor_steer_a_release(rank: Call) -> None:
     rank(PERSON)
     shown = rank(f"{PERSON} --check").out
     assert "1 x a blank (answers.csv, line 42" in shown and "line 43: 'cocoa'" in shown
-    for more in ("", "--check"):
-        error = rank(f"{PERSON} --bad refuse {more}", 2).err
-        assert error.startswith("dpbook: for your eyes only: ") and "line 42" in error
     Path("answers.csv").write_text('person,winner,loser\nsecret,"tea\x1b[2J,mate\n')
     error = rank(PERSON, 2).err + rank(f"{PERSON} --items tea,\x1b]0;x\x07", 2).err
     assert error.count("dpbook: ") == 2 and error.count("eyes") == 1  # where rows are quoted

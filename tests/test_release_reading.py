@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpbook.rank import Answers, BadFile, from_arrays, from_frame, read_answers, rows
+from dpbook.rank import Answers, BadFile, from_frame, read_answers, rows
 from dpbook.rank.facts import facts
 from dpbook.rank.reading import look
-from dpbook.rank.rows import NO_ITEM, NO_PERSON, NO_RANK, NO_WINNER, UNKNOWN_NAME, WHY
+from dpbook.rank.rows import NO_ITEM, NO_PERSON, NO_RANK, NO_ROW, NO_WINNER, UNKNOWN_NAME
 
 HEAD = "person,winner,loser\n"
 TWO = "person,first,second,winner\n"
@@ -45,7 +45,6 @@ def seen(tmp_path):
 
 
 # Whatever the keeper's file has, and no respondent can write into one row: refused, in every mode.
-NO_ROW = "no row as line 1 describes it"
 NO_LAYOUT = "line 1 has the columns "
 NOTHING = "no answers below the names of the columns"
 BAD = {
@@ -80,12 +79,12 @@ UNCLEAR = {
     "numbered items": ("person,1,2,3\na,2,3,1\n", {"items": ["1", "2", "3"]},
         "2 ways.*--layout places: .* the best in '1'.*; or --layout ranks: .* 1 for the best"),
     "an item is a column": ("A,B,winner\nB,A,A\n", {"items": ["A", "B", "C"],
-        "columns": {"first": "A", "second": "B"}}, "--layout items: .*; or --layout sides: "),
-    "an item is a role": ("first,second,winner\n", {"items": ["first", "b"]}, "--layout sides: "),
+        "columns": {"first": "A", "second": "B"}}, "'A' .* allowed are names that are no column"),
+    "an item is a role": ("first,second,winner\n", {"items": ["first", "b"]}, "contains 'first'"),
     "two questions": ("person,Now [tea],Then [tea],[mate],[coffee]\n",
         {"columns": {"person": "person"}}, "'Now .tea.', 'Then .tea.'.* or --columns"),
-    "a sign": ("person,ranking\n", {"items": ["x=y", "c"]}, "'x=y' .* names without > and ="),
-    "an arrow": ("person,ranking\n", {"items": ["a->b", "c"]}, "'a->b' with a column 'ranking'"),
+    "a sign": ("person,ranking\n", {"items": ["x=y", "c"]}, "'x=y' .* without the signs"),
+    "an arrow": ("person,ranking\n", {"items": ["a->b", "c"]}, "'a->b' with column 'ranking'"),
     "no row": (TWO + "a,tea,coffee,Left\n", {}, "no answers .*\n  1 x a winner that is neither"),
     "one column more": (HEAD + "a,tea,coffee,\n", {}, "no answers .*\n  1 x no row as line 1"),
     "too many": ("winner,loser,count\ntea,coffee,9000000000000000\ncoffee,tea,100000000000000\n",
@@ -95,29 +94,28 @@ UNCLEAR = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("bad", ["drop", "refuse"])
 @pytest.mark.parametrize("name", [*BAD, *UNCLEAR])
-def test_what_is_refused_says_why(read, name, bad) -> None:
+def test_what_is_refused_says_why(read, name) -> None:
     content, *how, words = {**BAD, **UNCLEAR}[name]
     with pytest.raises(ValueError, match=f"(?s){words if how else re.escape(words)}"):
-        read(content, bad=bad, **dict(*how))
+        read(content, **dict(*how))
 
 
 # What one person can write into a row: it takes this row away and nothing else (audit, L4).
 ROW = {
     "ann,tea,": "a blank",
     " ,tea,mate": NO_PERSON,
-    "ann,tea,water": WHY[NO_ITEM],
-    "ann,Unentschieden,tea": WHY[NO_ITEM],  # no sixth item
+    "ann,tea,water": NO_ITEM,
+    "ann,Unentschieden,tea": NO_ITEM,  # no sixth item
     "ann,Tie,tea": "a tie that does not name both items",
     "ann,tea,tea ": "an item against itself",
     "ann,tea": NO_ROW,
     "ann,tea,mate,coffee": NO_ROW,
     'ann,"tea"x,mate': NO_ROW,
     "ann,te\ra,mate": NO_ROW,
-    f"ann,tea,{'x' * 200_000}": WHY[NO_ITEM],
-    "ann,=1+1,mate": WHY[NO_ITEM],
-    "ann,te\x1b[2Ja,mate": WHY[NO_ITEM],
+    f"ann,tea,{'x' * 200_000}": NO_ITEM,
+    "ann,=1+1,mate": NO_ITEM,
+    "ann,te\x1b[2Ja,mate": NO_ITEM,
 }
 LEFT = {f"{HEAD}{row}\n{ROWS}": what for row, what in ROW.items()} | {
     "person,ranking\nann,tea>mate>tea\nbob,tea>mate": "an item ranked twice",
@@ -138,22 +136,14 @@ def test_no_row_stops_or_steers_the_reading(read, seen, content):
     assert np.array_equal(looked.answers.answers_of_each(), plain.answers_of_each())
     assert dict(looked.found.number) == {LEFT[content]: 1}
     assert "answers.csv, line 2" in str(looked.found)
-    with pytest.raises(BadFile, match=f"1 rows cannot be used.*\n  1 x {re.escape(LEFT[content])}"):
-        read(content, bad="refuse")
 
 
-def test_all_problems_at_once(read):
+def test_all_problems_at_once(seen):
     """And not one for each run: counts, the first line, and the value."""
     bad = "".join(f"ann,water {k},tea\n" for k in range(5)) + "bob,,tea\n"
-    with pytest.raises(BadFile) as error:
-        read(PLAIN + bad, bad="refuse")
-    head, items, blank = str(error.value).splitlines()
-    assert head.endswith(
-        "6 rows cannot be used: allowed is --bad drop (bad='drop'), or a file without"
-    )
+    items, blank = str(seen(PLAIN + bad).found).splitlines()
     assert items.startswith("  5 x an item that is not on the list (")
     assert items.endswith("line 5: 'water 0')") and blank.startswith("  1 x a blank")
-    assert read(PLAIN + "bob,mate,coffee\n").data.shape == (2, 4)
 
 
 ITEMS = {
@@ -281,7 +271,7 @@ def test_ties_in_any_language(tmp_path):
         [0, 4],
         [4, 0],
     ]
-    assert dict(look(path, **how).found.number) == {WHY[NO_WINNER]: 2}
+    assert dict(look(path, **how).found.number) == {NO_WINNER: 2}
 
 
 def test_counts_add_up_and_follow_the_list(read):
@@ -290,8 +280,6 @@ def test_counts_add_up_and_follow_the_list(read):
     assert (
         found.kind == "counts" and found.data.tolist() == [[0, 0], [5, 0]] and found.person is None
     )
-    with pytest.raises(BadFile, match="1 x an item that is not on the list"):
-        read(content, items=["x", "y"], bad="refuse")
 
 
 def test_bytes_in_another_encoding_take_their_row_away(seen):
@@ -321,7 +309,9 @@ def test_what_the_keeper_sees(seen):
     looked = seen(HEAD + rows)
     assert "how many people name each: coffee 3, mate 2, tea 4" in "".join(facts(looked, None))
     assert dict(looked.found.unlisted) == {"Tea": 1, "t ea": 1}
-    assert looked.alike == ["'tea' and 'Tea' and 't ea'", "4 names of people"]
+    told = "\n".join(facts(looked, None))
+    assert "blanks: 'tea' and 'Tea' and 't ea'\n" in told
+    assert "blanks: 4 names of people\n" in told
     ranked = seen("person,ranking\na,x>y\na,x\nb,y\n", items=["x", "y", "z"])
     assert "how many people name each: x 1, y 2, z 0" in "".join(facts(ranked, None))
 
@@ -413,13 +403,11 @@ def test_answers_check_themselves(name):
         Answers(**right | change)
 
 
-def test_answers_from_arrays():
-    found = from_arrays(["x", "y"], ["y", None], items=["x", "y"])
+def test_answers_from_columns():
+    found = from_frame({"winner": ["x", "y"], "loser": ["y", None]}, items=["x", "y"])
     assert found.data.tolist() == [[0], [1]] and found.person is None
     with pytest.raises(ValueError, match="frame has columns of different lengths"):
-        from_arrays(["x"], ["y", "x"], items=["x", "y"])
-    with pytest.raises(BadFile, match="the table: 1 rows cannot be used"):
-        from_arrays(["x", "y"], ["y", None], items=["x", "y"], bad="refuse")
+        from_frame({"winner": ["x"], "loser": ["y", "x"]}, items=["x", "y"])
 
 
 def test_the_exact_numbers_by_pairs_of_items():
@@ -457,8 +445,6 @@ NET = {
     "numbered places": ("person,1,2,3\na,2,3,1\n", {"layout": "places"}, [-2, 2, 0]),
     "numbered ranks": ("person,1,2,3\na,2,3,1\n", {"layout": "ranks"}, [0, -2, 2]),
     "an item more": ("person,1,2,3\na,2,3,1\n", {"items": list("1234")}, [-1, 3, 1, -3]),
-    "its item": (TWO + "B,A,A,x\n", {"layout": "items", "columns": {"first": "person",
-        "second": "first", "winner": "second"}, "items": ["A", "B"]}, [1, -1]),
     "codes of sides": (TWO + "a,tea,mate,1\nb,tea,mate,left\n",
         {"labels": {"1": "first", "left": "second"}}, [0, 0, 0]),
     "codes of items": ("person,1,2\na,A2,A1\n", {"labels": {"A1": "tea", "A2": "mate"}},
@@ -508,7 +494,7 @@ def test_what_a_row_means(read, name):
 def test_alike_also_where_signs_are_invisible(seen):
     rows = f"a,cof\u200bfee,tea\na,coffee,tea\na,{'x' * 9000},tea\n"
     looked = seen(HEAD + rows)
-    assert looked.alike == [r"'coffee' and 'cof\u200bfee'"]
+    assert r"blanks: 'coffee' and 'cof\u200bfee'" in "".join(facts(looked, None))
     assert max(map(len, facts(looked, None))) < 300
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from os import urandom
 from typing import Any
@@ -120,10 +119,6 @@ class Answers:
         """Whether the data say who gave which answer."""
         return self.person is not None
 
-    def in_parts(self) -> Iterator[Answers]:
-        """All of them at once; `dpbook.rank.shards` has more parts."""
-        yield self
-
     @property
     def halves(self) -> bool:
         """Whether numbers of wins are given in half wins."""
@@ -218,14 +213,13 @@ def _beyond(limit: int, random: NDArray[np.uint64] | None, *groups: Ints) -> NDA
 def _net_of_ranks(ranks: NDArray[np.integer]) -> Ints:
     """Items behind an item minus items ahead of it, over rankings (m, n), added up."""
     m, n = ranks.shape
-    placed = ranks >= 0
-    row = np.arange(m)[:, None]
-    keys = np.where(placed, ranks, n) + row * (n + 1)  # in order, one ranking after another
-    order = np.sort(keys, axis=None)
-    ahead = np.searchsorted(order, keys, "left") - row * n
-    up_to = np.searchsorted(order, keys, "right") - row * n
-    gain = placed.sum(axis=1, keepdims=True) - up_to - ahead
-    return np.asarray((gain * placed).sum(axis=0, dtype=np.int64))
+    row, item = np.nonzero(ranks >= 0)
+    rank = ranks[row, item]
+    at = np.bincount(row * n + rank, minlength=m * n).reshape(m, n)
+    up_to = at.cumsum(axis=1)
+    net = np.zeros(n, dtype=np.int64)
+    np.add.at(net, item, up_to[row, -1] - 2 * up_to[row, rank] + at[row, rank])
+    return net
 
 
 def _wins_of_ranks(ranks: NDArray[np.integer]) -> Ints:

@@ -1,21 +1,21 @@
 -- What DuckDB is told. Names of columns stand in braces, values after a dollar sign.
 
--- begin: who a person is, as `clean_name` says it; the number of each spelling, as Python found it
+-- begin: who a person is, as `clean_name` says it; what cells mean, as Python found it
 CREATE MACRO clean(x) AS CASE
     WHEN strlen(x) = length(x) AND x > '!' AND reverse(x) > '!' THEN x
-    ELSE nullif(trim(nfc_normalize(x), getvariable('known').blanks), '')
+    ELSE nullif(trim(nfc_normalize(x), getvariable('people').blanks), '')
 END;
 CREATE MACRO who(x) AS CASE
-    WHEN NOT list_contains(getvariable('known').missing, clean(x)) THEN clean(x)
+    WHEN NOT list_contains(getvariable('people').missing, clean(x)) THEN clean(x)
 END;
 CREATE MACRO salted(name) AS CASE
-    WHEN name IS NOT NULL THEN hash(getvariable('known').salt || name)
+    WHEN name IS NOT NULL THEN hash(getvariable('people').salt || name)
 END;
-CREATE TABLE spelled (raw VARCHAR, number SMALLINT);
-CREATE TABLE answers (person UBIGINT, first SMALLINT, second SMALLINT, winner SMALLINT);
+CREATE TABLE known (f VARCHAR, s VARCHAR, w VARCHAR, first SMALLINT, second SMALLINT, tied SMALLINT);
+CREATE TABLE answers (person UBIGINT, first SMALLINT, second SMALLINT, tied SMALLINT);
 
--- known
-SET VARIABLE known = {'blanks': $blanks, 'salt': $salt, 'missing': $missing}
+-- people
+SET VARIABLE people = {'blanks': $blanks, 'salt': $salt, 'missing': $missing}
 
 -- text: rows of all columns; only a column that is not there is NULL
 (SELECT * FROM read_csv($path, columns = $columns, skip = 1, header = false,
@@ -29,36 +29,21 @@ read_parquet($path, binary_as_string = true)
 -- rows
 SELECT * FROM {source}
 
--- count
-SELECT count(*) FROM {source}
+-- names
+SELECT DISTINCT unnest([{first}, {second}]) FROM {source}
 
--- spell
-INSERT INTO spelled SELECT unnest($raw), unnest($number)
+-- cells
+SELECT DISTINCT {first}, {second}, {winner} FROM {source}
 
--- unknown: spellings that Python has not seen
-SELECT DISTINCT raw FROM (SELECT unnest([{first}, {second}, {winner}]) AS raw FROM {source})
-WHERE raw NOT IN (SELECT raw FROM spelled)
+-- known
+INSERT INTO known SELECT
+    unnest($f), unnest($s), unnest($w), unnest($first), unnest($second), unnest($tied)
 
--- load: people by a hash whose salt nobody keeps, cells by their numbers
+-- load: people by a hash whose salt nobody keeps, cells by what they mean
 INSERT INTO answers SELECT
-    CASE WHEN {anybody} THEN hash(random()) ELSE salted(who(p)) END,
-    one.number, two.number, three.number
+    CASE WHEN {anybody} THEN hash(random()) ELSE salted(who(p)) END AS person, first, second, tied
 FROM (SELECT {person} AS p, {first} AS f, {second} AS s, {winner} AS w FROM {source})
-LEFT JOIN spelled AS one ON one.raw = f
-LEFT JOIN spelled AS two ON two.raw = s
-LEFT JOIN spelled AS three ON three.raw = w
-
--- odd: rows with a spelling that is not known
-SELECT count(*) FROM answers WHERE first IS NULL OR second IS NULL OR winner IS NULL
-
--- again
-DELETE FROM answers
-
--- people
-SELECT name, salted(name) FROM (SELECT DISTINCT who({person}) AS name FROM {source})
-WHERE name IS NOT NULL
+JOIN known USING (f, s, w)
 
 -- part: those whose hash is in a range
-SELECT person, coalesce(first, -1) AS first, coalesce(second, -1) AS second,
-    coalesce(winner, -1) AS winner
-FROM answers WHERE person BETWEEN $low AND $high
+SELECT person, first, second, tied FROM answers WHERE person BETWEEN $low AND $high

@@ -25,7 +25,7 @@ from dpbook.rank.release import out_files
 from dpbook.rank.statement import TOGETHER
 
 _READING = (
-    "items_from_data layout unranked bad repeats encoding separator header_lines line_breaks ties "
+    "items_from_data layout unranked repeats encoding separator header_lines line_breaks ties "
     "missing between"
 )
 _PROMISED = "epsilon delta protect relation max_answers statistic only vouched"
@@ -124,12 +124,10 @@ def _check(given: argparse.Namespace) -> None:
     noise = promise.noise(given.sampler)
     if given.people:
         promise.sample_width(given.people, 1 - TOGETHER)
-    if given.bad == "refuse" and found.found.number:
-        raise BadFile(f"--bad refuse:\n{found.found}")
     print("For your eyes only: nothing here is private, and you may not choose a limit by it.")
     print(*map(plain, facts(found, given.max_answers)), sep="\n")
     print(f"The noise for epsilon = {promise.epsilon}, which is public: {noise.words}.")
-    if noise.kind != "flip":
+    if (promise.statistic, promise.only) == ("net", None):
         print(f"It moves leads by up to {noise.width(1 - TOGETHER)}, with probability {TOGETHER}.")
     print("This can be ranked.")
 

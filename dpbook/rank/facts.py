@@ -8,26 +8,27 @@ import numpy as np
 
 from dpbook._typing import Ints
 from dpbook.rank.answers import Answers
-from dpbook.rank.names import short
-from dpbook.rank.reading import Look
+from dpbook.rank.names import alike, short
+from dpbook.rank.rows import Collector
 
 FEW = 10  # people who name an item
 
 
-def facts(found: Look, limit: int | None) -> Iterator[str]:
+def facts(found: Collector, limit: int | None) -> Iterator[str]:
     """In sentences: how line 1 was read, how many answers and people, and what is left out."""
     answers = found.answers
-    parts = list(answers.in_parts())
-    named = np.sum([_named(part) for part in parts], axis=0).tolist()
     what = "answers"
     who = "answers"
+    size = answers.size
     if answers.kind == "rankings":
         what = "rankings"
+    if answers.kind == "counts":
+        size = int(answers.data.sum())
     yield f"Line 1 is read so: {answers.read.words}."
-    yield f"{answers.kind}: {sum(map(_number, parts))} {what} on {len(answers.items)} items"
-    if answers.has_persons:
+    yield f"{answers.kind}: {size} {what} on {len(answers.items)} items"
+    if answers.person is not None:
         who = "people"
-        each = np.concatenate([part.answers_of_each() for part in parts])
+        each = answers.answers_of_each()
         yield f"{each.size} people, {each.min()} to {each.max()} {what} each"
         if limit:
             more = each[each > limit] - limit
@@ -38,20 +39,15 @@ def facts(found: Look, limit: int | None) -> Iterator[str]:
     unlisted = [f"{short(name)} {count}" for name, count in found.found.unlisted.most_common(20)]
     if unlisted:
         yield f"Not on the list of items: {', '.join(unlisted)}"
-    for names in found.alike:
-        yield f"These differ only in case or blanks: {names}"
-    every = dict(zip(answers.items, named, strict=True))
+    for group in alike([*answers.items, *found.found.unlisted]):
+        yield f"These differ only in case or blanks: {' and '.join(map(short, group))}"
+    if people := sum(map(len, alike(found.people))):
+        yield f"These differ only in case or blanks: {people} names of people"
+    every = dict(zip(answers.items, _named(answers).tolist(), strict=True))
     some = ", ".join(f"{item} {count}" for item, count in every.items())
     rare = ", ".join(f"{item} {count}" for item, count in every.items() if count < FEW)
     yield f"The items, and how many {who} name each: {some}"
     yield f"Named by fewer than {FEW} {who}: {rare or 'none'}"
-
-
-def _number(answers: Answers) -> int:
-    """How many answers, or rankings."""
-    if answers.kind == "counts":
-        return int(answers.data.sum())
-    return answers.size
 
 
 def _named(answers: Answers) -> Ints:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count, takewhile
+from typing import Any
 
 from dpbook import _validation as check
 from dpbook.rank.names import clean_name, fail, public_items, short
@@ -16,7 +17,6 @@ from dpbook.rank.names import clean_name, fail, public_items, short
 ROLES = {
     "comparisons": ("winner", "loser"),
     "items": ("first", "second", "winner"),
-    "sides": ("first", "second", "winner"),
     "ranking": ("ranking",),
     "counts": ("winner", "loser", "count"),
 }
@@ -32,10 +32,8 @@ COLUMNS = (
 WORDS = {
     "comparisons": "column {0} names the winner and {1} the loser: {best} and {next} say that "
     "{best} is better",
-    "items": "columns {0} and {1} name two items, and {2} the better one, by its name: with "
-    "{best}, {next}, {best} the first is better",
-    "sides": "columns {0} and {1} name two items, and {2} the column of the better one: with "
-    "{best}, {next}, {0} the first is better",
+    "items": "columns {0} and {1} name two items, and {2} the better one, by its name or its "
+    "column: with {best}, {next}, {best} or {0} the first is better",
     "ranking": "column {0} names the items, the best first: with {sign} between {best} and {next} "
     "{best} is better",
     "places": "columns {some} hold items, the best in {0}: {best}, {next} say that {best} is "
@@ -46,12 +44,11 @@ WORDS = {
 CHOICES = {
     "layout": tuple(KINDS),
     "unranked": ("below", "unknown"),
-    "bad": ("drop", "refuse"),
     "repeats": ("one", "keep"),
     "separator": (",", ";", "\t", "|"),
 }
 _IN_BRACKETS = re.compile(r"\[([^\[\]]+)\]$")
-TYPED = "columns labels ties missing layout between bad encoding separator header_lines line_breaks"
+TYPED = "columns labels ties missing layout between encoding separator header_lines line_breaks"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +64,6 @@ class Options:
     missing: Collection[str] = ()
     between: str = ">"
     unranked: str = "below"
-    bad: str = "drop"
     repeats: str = "one"
     encoding: str = "utf-8"
     separator: str | None = None
@@ -99,18 +95,6 @@ class Options:
             return ()
         return public_items(self.items)
 
-    def refuse_signs(self) -> None:
-        """Items that no cell with a ranking can hold, by the list alone."""
-        sign = self.between.strip()
-        signs = [sign]
-        if sign == ">":
-            signs.append("=")
-        for item in self.listed:
-            if any(sign in item for sign in signs):
-                allowed = f"allowed are names without {' and '.join(signs)}, or --between"
-                given = f"items contains {short(item)} with a column 'ranking'"
-                raise ValueError(f"{given}: {allowed} another sign")
-
     @property
     def typed(self) -> tuple[str, ...]:
         """What to type to read a file in the same way, beside what the promise says."""
@@ -131,19 +115,76 @@ class Options:
         return tuple(words)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Layout:
-    """What a file holds, and in which columns."""
+    """A reading of line 1: what a file holds, and in which columns."""
 
     name: str
-    cells: tuple[int, ...]  # the columns of the roles, of the places, or of the items
-    person: int | None
-    sides: Mapping[str, int]  # what names the first, or the second, of two columns
-    words: str  # how line 1 was read: for the keeper, and for the statement
+    roles: Sequence[str]
+    header: Sequence[str]
+    columns: Mapping[str, int]  # of roles and items
+    options: Options
 
-    @property
+    @cached_property
     def kind(self) -> str:
         return KINDS[self.name]
+
+    @cached_property
+    def cells(self) -> tuple[int, ...]:
+        """The columns of the two items and the winner, of places, or of the items."""
+        return tuple(self.columns[role] for role in self.roles if role != "count")
+
+    @cached_property
+    def person(self) -> int | None:
+        return self.columns.get("person")
+
+    @cached_property
+    def sides(self) -> dict[str, int]:
+        """What names the first, or the second, of two columns of items."""
+        sides: dict[str, int] = {}
+        if self.name == "items":
+            for side, role in enumerate(("first", "second")):
+                column = self.header[self.columns[role]].casefold()
+                sides |= {role: side, column: side}
+        return sides
+
+    @cached_property
+    def words(self) -> str:
+        """How line 1 was read, with an example made of the list of items."""
+        names = [short(self.header[self.columns[role]]) for role in self.roles]
+        some = ", ".join(names[:3])
+        if len(names) > 3:
+            some += ", ..."
+        best, other = map(short, (*self.options.listed, "A", "B")[:2])
+        sign = short(self.options.between.strip())
+        words = WORDS[self.name].format(*names, some=some, best=best, next=other, sign=sign)
+        if self.person is not None:
+            words += f"; {short(self.header[self.person])} says who answered"
+        return words
+
+    def fits(self, asked: Collection[str]) -> bool:
+        """Whether it has its columns here, and nothing speaks against it."""
+        known = {"person", *self.roles}
+        if not self.roles or not known >= {*asked} or not self.columns.keys() >= {*self.roles}:
+            return False
+        if (self.kind, self.person is None) in (("rankings", True), ("counts", False)):
+            return False
+        if self.options.layout:
+            return self.name == self.options.layout
+        used = {self.columns.get(role) for role in known}
+        rest = [column for k, column in enumerate(self.header) if column and k not in used]
+        return not rest or bool(asked)
+
+    def check_items(self) -> None:
+        """Refuse items that a cell could not tell from something else, by the list alone."""
+        signs = []
+        if self.name == "ranking":
+            signs = [self.options.between.strip(), "="]
+        for item in self.options.listed:
+            if item.casefold() in self.sides or any(sign in item for sign in signs):
+                allowed = "names that are no column of items, without the signs between them"
+                given = f"items contains {short(item)} with {self.words}"
+                raise ValueError(f"{given}: allowed are {allowed} (--between)")
 
 
 def heading(lines: Sequence[Sequence[str]]) -> list[str]:
@@ -157,91 +198,46 @@ def heading(lines: Sequence[Sequence[str]]) -> list[str]:
 
 def layout_of(name: str, header: Sequence[str], options: Options) -> Layout:
     """The one reading of line 1; refused if there is none, or more than one."""
-    return _Line(name, header, options).layout()
+    asked = _asked(name, header, options)
+    columns = _clear(header, asked) | asked
+    places = tuple(takewhile(columns.__contains__, map(str, count(1))))
+    needed = {**ROLES, "places": places, "ranks": options.listed}
+    about: dict[str, Any] = {"header": header, "columns": columns, "options": options}
+    every = [Layout(name=layout, roles=roles, **about) for layout, roles in needed.items()]
+    fits = [layout for layout in every if layout.fits(asked)]
+    exact = [layout for layout in fits if {*asked, "person"} == {"person", *layout.roles}]
+    fits = exact or fits  # nothing else is asked for
+    if not fits:
+        named = ", ".join(map(short, filter(None, header)))
+        hint = "--columns person=NAME,winner=NAME,loser=NAME, and others are ignored"
+        fail(name, f"line 1 has the columns {named:.300}", f"{COLUMNS}; or {hint}")
+    if len(fits) > 1:
+        ways = "; or ".join(f"--layout {layout.name}: {layout.words}" for layout in fits)
+        fail(name, f"line 1 can be read in {len(fits)} ways", f"one of them, by {ways}")
+    fits[0].check_items()
+    return fits[0]
 
 
-class _Line:
-    """Line 1 of a file, and what each column means: what `columns` says, or its own name.
+def _asked(name: str, header: Sequence[str], options: Options) -> dict[str, int]:
+    """The columns that `columns` names."""
+    asked = {}
+    for role, column in options.columns.items():
+        wanted = " ".join(clean_name(column).split())
+        if header.count(wanted) != 1:
+            allowed = f"one of {', '.join(filter(None, header)):.200}"
+            fail(name, f"column {short(wanted)} is missing, or twice", allowed)
+        asked[clean_name(role)] = header.index(wanted)
+    return asked
 
-    As "tea", "Tea" or "Rank these drinks [tea]". What two columns may mean, neither does.
+
+def _clear(header: Sequence[str], asked: Mapping[str, int]) -> dict[str, int]:
+    """The others by their names, as "tea", "Tea" or "Rank these drinks [tea]".
+
+    What two columns may mean, neither does.
     """
-
-    def __init__(self, name: str, header: Sequence[str], options: Options) -> None:
-        self.name = name
-        self.header = header
-        self.options = options
-        asked = {}
-        for role, column in options.columns.items():
-            wanted = " ".join(clean_name(column).split())
-            if header.count(wanted) != 1:
-                allowed = f"one of {', '.join(filter(None, header)):.200}"
-                fail(name, f"column {short(wanted)} is missing, or twice", allowed)
-            asked[clean_name(role)] = header.index(wanted)
-        claims = defaultdict(list)
-        for k, column in enumerate(header):
-            if k not in asked.values():
-                for key in {column, column.lower(), *_IN_BRACKETS.findall(column)}:
-                    claims[key.strip()].append(k)
-        clear = {key: columns[0] for key, columns in claims.items() if len(columns) == 1}
-        self.found = clear | asked
-        self.named = set(asked) | {"person"}
-        self.sides: dict[str, int] = {}
-        for side, role in enumerate(("first", "second")):
-            if role in self.found:
-                self.sides |= {role: side, header[self.found[role]].casefold(): side}
-
-    def layout(self) -> Layout:
-        """The one that fits."""
-        places = tuple(takewhile(self.found.__contains__, map(str, count(1))))
-        needed = {**ROLES, "places": places, "ranks": self.options.listed}
-        fits = {layout: keys for layout, keys in needed.items() if self.fits(layout, keys)}
-        exact = {layout: keys for layout, keys in fits.items() if self.named == {"person", *keys}}
-        fits = exact or fits  # nothing else is asked for
-        if not fits:
-            named = ", ".join(map(short, filter(None, self.header)))
-            hint = "--columns person=NAME,winner=NAME,loser=NAME, and others are ignored"
-            fail(self.name, f"line 1 has the columns {named:.300}", f"{COLUMNS}; or {hint}")
-        if len(fits) > 1:
-            ways = [
-                f"--layout {layout}: {self.words(layout, keys)}" for layout, keys in fits.items()
-            ]
-            allowed = f"one of them, by {'; or '.join(ways)}"
-            fail(self.name, f"line 1 can be read in {len(fits)} ways", allowed)
-        ((layout, keys),) = fits.items()
-        if layout == "ranking":
-            self.options.refuse_signs()
-        return Layout(
-            name=layout,
-            cells=tuple(self.found[key] for key in keys),
-            person=self.found.get("person"),
-            sides=self.sides,
-            words=self.words(layout, keys),
-        )
-
-    def fits(self, layout: str, keys: Sequence[str]) -> bool:
-        """Whether a layout has its columns here, and nothing speaks against it."""
-        options = self.options
-        if not keys or not self.named <= {"person", *keys} or not self.found.keys() >= {*keys}:
-            return False
-        if (KINDS[layout], "person" in self.found) in (("rankings", False), ("counts", True)):
-            return False
-        if options.layout:
-            return layout == options.layout
-        if layout == "sides" and not {item.casefold() for item in options.listed} & set(self.sides):
-            return False  # "items" takes the names of both
-        used = {self.found.get(key) for key in ("person", *keys)}
-        rest = [column for k, column in enumerate(self.header) if column and k not in used]
-        return not rest or bool(options.columns)
-
-    def words(self, layout: str, keys: Sequence[str]) -> str:
-        """How line 1 is read, with an example made of the list of items."""
-        names = [short(self.header[self.found[key]]) for key in keys]
-        some = ", ".join(names[:3])
-        if len(names) > 3:
-            some += ", ..."
-        best, other = map(short, (*self.options.listed, "A", "B")[:2])
-        sign = short(self.options.between.strip())
-        words = WORDS[layout].format(*names, some=some, best=best, next=other, sign=sign)
-        if "person" in self.found:
-            words += f"; {short(self.header[self.found['person']])} says who answered"
-        return words
+    claims = defaultdict(list)
+    for k, column in enumerate(header):
+        if k not in asked.values():
+            for key in {column, column.lower(), *_IN_BRACKETS.findall(column)}:
+                claims[key.strip()].append(k)
+    return {key: columns[0] for key, columns in claims.items() if len(columns) == 1}

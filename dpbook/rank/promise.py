@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from dpbook import _validation as check
 from dpbook.mechanisms.noise import discrete_gaussian_variance
-from dpbook.rank.answers import MOST_PAIR_ITEMS
+from dpbook.rank.answers import MOST_PAIR_ITEMS, Answers
 from dpbook.rank.names import MOST_ITEMS, fraction_of
 from dpbook.rank.noise import Noise, opendp_scale, rounded_up
 
@@ -93,7 +93,7 @@ class Promise:
         )
 
     @classmethod
-    def about(cls, answers: Any, **asked: Any) -> Promise:
+    def about(cls, answers: Answers, **asked: Any) -> Promise:
         """The promise for such answers, whatever they are."""
         return cls.of(
             kind=answers.kind,
@@ -101,7 +101,7 @@ class Promise:
             repeats=answers.repeats,
             halves=answers.halves,
             has_persons=answers.has_persons,
-            unranked=getattr(answers, "unranked", "below"),
+            unranked=answers.unranked,
             **asked,
         )
 

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from dpbook._typing import Ints
-from dpbook.rank.answers import Answers, Read
+from dpbook.rank.answers import Answers
 from dpbook.rank.ledger import charge, fingerprint, settle
 from dpbook.rank.noise import Noise, SystemBits
 from dpbook.rank.places import ranked
 from dpbook.rank.promise import Promise
 from dpbook.rank.reading import answers_of, names_of
 from dpbook.rank.release import Release
+from dpbook.rank.shards import Shards
 from dpbook.rank.statement import TOGETHER
 
 
@@ -48,8 +49,7 @@ def rank_privately(
     Parameters
     ----------
     source : path or paths, DataFrame or mapping of columns, Answers
-        Or what has the ``kind``, ``items``, ``listed``, ``has_persons``, ``repeats``, ``halves``
-        and ``exact`` of `Answers`.
+        What `read_answers`, `from_frame` or the constructor of `Answers` take or make.
     statistic : {"net", "pairs"}
         Wins minus losses; or the table of pairs, to which strengths are fitted, with more noise,
         for data that ask about some items far more often. This and the rest as of `Promise`.
@@ -80,7 +80,7 @@ def rank_privately(
     if ledger is not None and isinstance(source, str | PathLike | list | tuple):
         data = fingerprint(names_of(source))
     answers = answers_of(source, relation=relation, **how)
-    if relation != "replace" and getattr(answers, "hashed", False):
+    if relation != "replace" and isinstance(answers, Shards):
         given = "relation = 'add_remove' with people who are known by a hash"
         raise ValueError(f"{given}: allowed is 'replace'")
     promise = Promise.about(
@@ -116,7 +116,7 @@ def rank_privately(
             noise=noise,
             sampler=who,
             people=people,
-            read=getattr(answers, "read", Read()),
+            read=answers.read,
             spent=spent,
         )
         if ledger is not None and spent is not None:
@@ -127,7 +127,9 @@ def rank_privately(
     return release
 
 
-def _drawn(answers: Any, promise: Promise, noise: Noise, rng: np.random.Generator | None) -> Ints:
+def _drawn(
+    answers: Answers, promise: Promise, noise: Noise, rng: np.random.Generator | None
+) -> Ints:
     """The exact numbers with noise, or the chosen items; whatever fails says nothing about them."""
     failed: Exception = ValueError(
         "the release failed after its noise was asked for, and nothing came of it; why is not "
@@ -136,7 +138,7 @@ def _drawn(answers: Any, promise: Promise, noise: Noise, rng: np.random.Generato
     bits = SystemBits() if rng is None else rng
     try:
         how: list[Any] = [promise.statistic, promise.max_answers]
-        if rng is not None and isinstance(answers, Answers) and answers.person is not None:
+        if rng is not None and answers.person is not None:
             how.append(np.frombuffer(rng.bytes(8 * answers.person.size), dtype=np.uint64))
         numbers = np.array(answers.exact(*how))
         if promise.only is not None:

@@ -8,8 +8,8 @@ item with its rank; or ``winner,loser,count``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import suppress
 from os import PathLike, fspath
 from typing import Any
 
@@ -17,8 +17,8 @@ from dpbook.rank.answers import Answers
 from dpbook.rank.engine import NoComparisons, opened_parquet
 from dpbook.rank.files import kind_of, opened
 from dpbook.rank.layout import Options, heading
-from dpbook.rank.names import alike, short, text_of
-from dpbook.rank.rows import Collector, Found
+from dpbook.rank.names import text_of
+from dpbook.rank.rows import Collector
 from dpbook.rank.shards import open_shards, supported
 
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
@@ -38,7 +38,7 @@ def read_answers(paths: Paths, **how: Any) -> Answers:
         Take the items from the data instead, so that their list is published unprotected.
     columns : mapping, optional
         From a column of this function, or an item, to the column of the file; others are ignored.
-    layout : {"comparisons", "items", "sides", "ranking", "places", "ranks", "counts"}, optional
+    layout : {"comparisons", "items", "ranking", "places", "ranks", "counts"}, optional
         Which reading of line 1 holds, where there are two.
     labels : mapping, optional
         From a code in a cell to what it stands for.
@@ -48,9 +48,6 @@ def read_answers(paths: Paths, **how: Any) -> Answers:
         What stands between the items of a ranking in one cell.
     unranked : {"below", "unknown"}
         Items that a ranking leaves out are behind those it holds, or are not compared.
-    bad : {"drop", "refuse"}
-        What becomes of a row that cannot be used: an item that is not on the list, a blank, a tie
-        without its items. What is dropped depends on the row alone, and is dropped whole.
     repeats : {"one", "keep"}
         Of a person's answers to a pair, one counts, drawn at random at the release, or each.
     encoding, separator, header_lines, line_breaks
@@ -62,9 +59,14 @@ def read_answers(paths: Paths, **how: Any) -> Answers:
     ------
     BadFile
         With the lines: columns, fewer than two items, an empty file, a row of several lines, a
-        count that is no number, too many items or answers; with ``bad="refuse"`` all bad rows.
+        count that is no number, too many items or answers.
+
+    Notes
+    -----
+    A row that cannot be used (an item that is not on the list, a blank, a tie without its items) is
+    left out whole, for what it alone holds.
     """
-    return _collected(paths, Options(**how)).answers()
+    return look(paths, **how).answers
 
 
 def from_frame(frame: Any, **how: Any) -> Answers:
@@ -87,45 +89,29 @@ def from_frame(frame: Any, **how: Any) -> Answers:
     rows = ((k, list(row)) for k, row in enumerate(zip(*columns, strict=True)))
     collector = Collector(Options(**how))
     collector.take("the table", heading([[str(name) for name in frame]]), rows)
-    return collector.answers()
+    return collector.answers
 
 
-def from_arrays(winner: Any, loser: Any, *, person: Any = None, **how: Any) -> Answers:
-    """Comparisons from names, one entry for each answer; arguments of `read_answers`."""
-    frame = {"winner": winner, "loser": loser}
-    if person is not None:
-        frame["person"] = person
-    return from_frame(frame, **how)
-
-
-@dataclass(frozen=True)
-class Look:
+def look(paths: Paths, **how: Any) -> Collector:
     """What the keeper of the data wants to know before a release, and nobody else may."""
-
-    answers: Any
-    found: Found  # what a release would leave out
-    alike: list[str]  # names, and a number of people, that differ only in case or blanks
-
-
-def look(paths: Paths, **how: Any) -> Look:
-    """Read as `read_answers` does, and say what would be left out."""
-    options = Options(**how | {"bad": "drop"})
-    shards = supported(names_of(paths), options)
-    if shards and shards.whole:
-        return Look(shards, Found(), _alike(shards.items, shards.reader.people(shards.sources)))
-    collector = _collected(paths, options)
-    answers, found = collector.answers(), collector.found
-    return Look(answers, found, _alike([*answers.items, *found.unlisted], collector.people))
+    collector = Collector(Options(**how))
+    for path in names_of(paths):
+        if kind_of(path) == "parquet":
+            collector.take(path, *opened_parquet(path))
+            continue
+        with opened(path, collector.options) as text:
+            collector.take(text.name, text.header, text.rows())
+    return collector
 
 
 def answers_of(
     source: Any, *, relation: str = "replace", scheduler: str | None = None, **how: Any
-) -> Any:
+) -> Answers:
     """Of a path or paths as `read_answers`, large files by an engine; of a table as `from_frame`.
 
-    What are answers already, with all that `dpbook.rank.rank_privately` asks of them, stay.
+    What are answers already stay. An engine is not for "add_remove": see `Shards`.
     """
-    if hasattr(source, "exact"):
+    if isinstance(source, Answers):
         if how:
             given = f"{next(iter(how))} is given with answers that were read"
             raise ValueError(f"{given}: allowed is a path or a table with it")
@@ -134,12 +120,13 @@ def answers_of(
         return from_frame(source, **how)
     files = names_of(source)
     options = Options(**how)
-    try:
-        if scheduler is not None:
-            return open_shards(files, options, scheduler=scheduler)
-    except NoComparisons:
-        pass  # rankings and counts are read here: their numbers add up all the same
-    return supported(files, options, relation) or read_answers(files, **how)
+    found = None
+    if scheduler is not None:
+        with suppress(NoComparisons):  # rankings and counts are read here, and add up all the same
+            found = open_shards(files, options, scheduler)
+    elif relation == "replace":
+        found = supported(files, options)
+    return found or read_answers(files, **how)
 
 
 def names_of(paths: Paths) -> list[str]:
@@ -149,22 +136,3 @@ def names_of(paths: Paths) -> list[str]:
     if not paths:
         raise ValueError("paths is empty: allowed is one file or more")
     return [fspath(path) for path in paths]
-
-
-def _alike(names: Iterable[str], people: Iterable[str]) -> list[str]:
-    """Names that may be meant to be one, and how many of people."""
-    same = [" and ".join(map(short, group)) for group in alike(names)]
-    if number := sum(map(len, alike(people))):
-        same.append(f"{number} names of people")
-    return same
-
-
-def _collected(paths: Paths, options: Options) -> Collector:
-    collector = Collector(options)
-    for path in names_of(paths):
-        if kind_of(path) == "parquet":
-            collector.take(path, *opened_parquet(path))
-            continue
-        with opened(path, options) as text:
-            collector.take(text.name, text.header, text.rows())
-    return collector
