@@ -7,11 +7,11 @@ Permute-and-flip publishes the best items alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
-from math import ceil, erfc, exp, expm1, log, log1p, sqrt
+from math import ceil, exp, expm1, sqrt
 from os import urandom
 from typing import Any
 
@@ -72,18 +72,8 @@ class Noise:
 
     def simulate(self, size: int, rng: np.random.Generator) -> Ints:
         """Noise of the same law, (size, n), for experiments and never for a release."""
-        b = float(self.scale)
-        if self.kind == "laplace":
-            return _waits(b, (size, self.n), rng)
-        if self.kind != "root":
-            return self.draw(rng, (size,))
-        rows = np.empty((0, self.n), dtype=np.int64)
-        while len(rows) < size:  # as `root_noise`
-            x = _waits(2 * b, (size, self.n - 1), rng)
-            last = -x.sum(axis=1)
-            kept = rng.random(size) < np.exp(-np.abs(last) / (2 * b))
-            rows = np.concatenate([rows, np.column_stack([x, last])[kept]])
-        return rows[:size]
+        book = replace(self, scale=rounded_up(self.scale), sampler="book")
+        return book.draw(rng, (size,))
 
     def choose(self, net: Ints, k: int, rng: np.random.Generator | SystemBits) -> Ints:
         """The k best items by permute-and-flip, in the order of the items.
@@ -112,36 +102,14 @@ class Noise:
     def width(self, miss: float) -> int:
         """All differences of two noises lie within it, but with probability ``miss``.
 
-        For independent noise of many numbers by its law. Otherwise it is simulated: an order
-        statistic that is too small with a probability of at most 1e-6.
+        It is simulated: an order statistic that is too small with a probability of at most 1e-6.
         """
         from scipy.special import bdtrik
 
-        if self.kind == "laplace":
-            q = exp(-1 / self.scale)
-            each = -expm1(log1p(-miss) / self.n)
-            return 2 * max(0, ceil(self.scale * log(2 / ((1 + q) * each)) - 1))
-        if self.kind == "gaussian" and self.n > 200:  # subgaussian, of twice the variance
-            return ceil(sqrt(4 * self.scale * log(self.n * (self.n - 1) / miss)))
         rows = max(self._rows, ceil(30 / miss))
         spread = np.sort(np.ptp(_sample(self, rows), axis=1))
         above = int(bdtrik(1e-6, spread.size, miss))  # at least so many, with chance 1 - 1e-6
         return int(spread[-1 - above])
-
-    def reversal(self, margin: int) -> float:
-        """Chance that two noises differ by the lead, a whole number >= 0, or more.
-
-        Where it is simulated, it is never below one over the number of simulations.
-        """
-        if self.kind == "gaussian":  # nearly: the sum as an integral
-            return erfc((margin - 0.5) / (2 * sqrt(self.scale))) / 2
-        if self.kind == "laplace":  # k: ((1-q)/(1+q))^2 q^|k| (|k| + (1+q^2)/(1-q^2)), q = e^(-1/b)
-            q = exp(-1 / self.scale)
-            tail = (1 + q * q) / (1 + q) + margin * -expm1(-1 / self.scale) + q
-            return exp(-margin / self.scale) * tail / (1 + q) ** 2
-        apart = np.diff(_sample(self, self._rows), axis=1)  # of any two: all are alike
-        seen = int((apart >= margin).sum() + (apart <= -margin).sum())
-        return max(seen, 1) / (2 * apart.size)
 
     @property
     def words(self) -> str:
@@ -158,7 +126,7 @@ class Noise:
     @property
     def _rows(self) -> int:
         """How many are simulated."""
-        return min(max(200_000 // self.n, 1000), 10_000)
+        return min(max(100_000 // self.n, 1000), 10_000)
 
 
 _SAMPLERS: dict[str, Any] = {
@@ -197,9 +165,3 @@ def _opendp(n: int, scale: float) -> Any:
 def _sample(noise: Noise, rows: int) -> Ints:
     """The same draws for the same noise: nothing private is in them."""
     return noise.simulate(rows, np.random.default_rng(0))
-
-
-def _waits(scale: float, shape: tuple[int, ...], rng: np.random.Generator) -> Ints:
-    """Discrete Laplace noise with floats: a difference of two waits."""
-    first, second = rng.geometric(-expm1(-1 / scale), size=(2, *shape)).astype(np.int64)
-    return np.asarray(first - second)

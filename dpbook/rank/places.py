@@ -15,17 +15,16 @@ from dpbook.rank.noise import Noise
 from dpbook.rank.promise import Promise
 from dpbook.rank.statement import TOGETHER
 
-REDRAWS = 200  # of a table of pairs
-MOST_REDRAWN = 2_000_000  # of their entries
+REDRAWS = 1000
+MOST_REDRAWN = 2_000_000  # numbers
 
 
 @dataclass(frozen=True)
 class Placed:
     """One item of a released ranking; None for what is not known.
 
-    ``reversal_probability`` is, for net wins, the largest chance with which noise alone shows at
-    least this lead over the next item, or the other order, if the kept answers give none; for
-    "pairs", how often both change places when such noise is added once more.
+    ``reversal_probability``: how often it and the next one change places when such noise is added
+    to the released numbers once more.
     """
 
     place: int | None  # 1 for the best
@@ -46,22 +45,22 @@ def ranked(
     if promise.only is not None:
         place = {1: 1}.get(promise.only)  # a set has no order
         return tuple(Placed(place, items[k]) for k in released.tolist())
-    net = promise.statistic == "net"
-    scores: NDArray[Any] = released if net else fitted_strengths(released)
+    scores: NDArray[Any] = released
+    if promise.statistic == "pairs":
+        scores = fitted_strengths(released)
     order = np.argsort(-scores, kind="stable")
+    swaps = redrawn(released, noise, order)
     scores = scores[order]
     known: dict[str, Sequence[Any]] = {
         "place": range(1, len(items) + 1),
-        "item": [items[k] for k in order.tolist()],
+        "item": [items[k] for k in order],
         "noisy": scores.tolist(),
+        "reversal_probability": [*swaps, None],
     }
-    if net:
-        swaps = [noise.reversal(lead) for lead in (-np.diff(scores)).tolist()]
+    if promise.statistic == "net":
         known["best"], known["worst"] = possible_places(scores, noise.width(1 - TOGETHER))
     else:
         known["elo"] = (400 / log(10) * scores).tolist()
-        swaps = redrawn(released, noise, order)
-    known["reversal_probability"] = [*swaps, None]
     if sample is not None:
         width = noise.width((1 - TOGETHER) / 2) + sample
         known["likely_best"], known["likely_worst"] = possible_places(scores, width)
@@ -92,14 +91,19 @@ def fitted_strengths(tables: Ints) -> Array:
     return np.asarray(theta - theta.mean(axis=-1, keepdims=True))
 
 
-def redrawn(table: Ints, noise: Noise, order: NDArray[np.intp]) -> list[Any]:
+def redrawn(released: Ints, noise: Noise, order: NDArray[np.intp]) -> list[Any]:
     """How often neighbours change places when noise is added again to what is public, never 0."""
-    n = len(table)
-    if REDRAWS * n * n > MOST_REDRAWN:
-        return [None] * (n - 1)
-    moving = ~np.eye(n, dtype=bool)
-    again = np.tile(table, (REDRAWS, 1, 1))
-    again[:, moving] += noise.simulate(REDRAWS, np.random.default_rng(0))
-    strengths = fitted_strengths(again)[:, order]
-    seen = (strengths[:, :-1] < strengths[:, 1:]).sum(axis=0)
-    return list((np.maximum(seen, 1) / REDRAWS).tolist())
+    times = min(MOST_REDRAWN // released.size, REDRAWS)
+    if times < 100:
+        return [None] * (len(order) - 1)
+    drawn = noise.simulate(times, np.random.default_rng(1))
+    again: NDArray[Any]
+    if released.ndim == 1:
+        again = released + drawn
+    else:
+        again = np.tile(released, (times, 1, 1))
+        again[:, ~np.eye(len(order), dtype=bool)] += drawn
+        again = fitted_strengths(again)
+    leads = np.diff(again[:, order])
+    seen = (leads > 0).sum(axis=0)
+    return list((np.maximum(seen, 1) / times).tolist())
