@@ -185,20 +185,3 @@ def test_the_commands_of_a_report_make_the_same_release(
         assert main(plan.replace("--people N", "--people 7").split()) == 0
         heading = f"{len(facts[0]['items'])} items, {facts[0]['people'] or 7} people. "
         assert capsys.readouterr().out.startswith(heading)
-
-
-# The keys of a demonstration
-
-
-def test_a_demonstration_keeps_answers_by_keys_that_differ(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As long as those of a release: of two equal keys the earlier answer would be kept."""
-    asked: list[Any] = []
-    exact = Answers.exact
-    monkeypatch.setattr(Answers, "exact", lambda *how: asked.append(how[1:]) or exact(*how))
-    votes = Answers("comparisons", ("a", "b"), np.tile([[0], [1]], 2000), np.arange(2000) // 9)
-    how = {"protect": "person", "max_answers": 3, "rng": np.random.default_rng(1)}
-    rank_privately(votes, epsilon=1, **how)
-    ((statistic, limit, keys),) = [how for how in asked if len(how) == 3]
-    assert (statistic, limit, keys.dtype, np.unique(keys).size) == ("net", 3, np.uint64, 2000)
-    # the largest of 2000 keys of 64 bits is below half of the range once in 2^2000
-    assert log(keys.max(), 2) > 63

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpbook.rank import Answers, rank_privately, read_answers, shards
+from dpbook.rank import Answers, rank_privately, read_answers, reading, shards
 from dpbook.rank.layout import Options
 from dpbook.rank.reading import answers_of
 
@@ -82,14 +82,16 @@ def test_what_is_no_row_of_its_own_is_left_to_the_other_reader(tmp_path, monkeyp
     path, rows = tmp_path / "answers.csv", b"person,winner,loser\nann,tea,mate\n"
     bad = row if isinstance(row, bytes) else str(row).encode()
     path.write_bytes(rows + bad + b"\n" if b"bob" in bad or b"\r" in bad else bad + b"\n" + rows)
-    monkeypatch.setattr(shards, "LARGE", 0)
+    monkeypatch.setattr(reading, "LARGE", 0)
     how = {"items": ["tea", "mate"]}
-    assert shards.supported([str(path)], Options(**how)) is None
+    found = []
+    monkeypatch.setattr(reading, "read_answers", lambda paths, **how: found.append(paths))
+    assert answers_of(path, **how) is None and len(found) == 1
     with pytest.raises(ValueError, match=r"allowed|codec"):
         shards.open_shards([str(path)], Options(**how))
     path.write_bytes(rows)
-    assert shards.supported([str(path)], Options(**how))
-    assert shards.supported([str(path)], Options(**how, encoding="cp1252")) is None
+    assert type(answers_of(path, **how)) is shards.Shards
+    assert answers_of(path, **how, encoding="cp1252") is None
 
 
 def right(found: np.ndarray) -> None:
@@ -184,7 +186,7 @@ def test_who_is_there_or_not_has_no_hash(tmp_path, monkeypatch) -> None:
     """Two people may share one: the other reader, and no cluster, where that would tell."""
     path = tmp_path / "answers.csv"
     path.write_text("person,winner,loser\n" + "p0,tea,mate\n" * 9)
-    monkeypatch.setattr(shards, "LARGE", 0)
+    monkeypatch.setattr(reading, "LARGE", 0)
     how = {"items": ["tea", "mate"]}
     assert type(answers_of(path, **how)) is shards.Shards
     assert type(answers_of(path, relation="add_remove", **how)) is Answers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from os import urandom
 from typing import Any
@@ -16,6 +17,7 @@ from dpbook.rank.names import public_items
 MOST_PAIR_ITEMS = 1000
 _CHUNK = 2**24  # entries of rankings at once
 _HIGH = np.uint64(44)  # bits of a hash but 20
+Bytes = Callable[[int], bytes] | None
 
 
 @dataclass(frozen=True)
@@ -78,9 +80,8 @@ class Answers:
             raise ValueError(f"data has type {data.dtype}: allowed are whole numbers")
         check.shaped("data", data, data.ndim == 2, "a table")
         n = len(self.items)
-        shape = {"comparisons": (2, self.size), "rankings": (self.size, n), "counts": (n, n)}[
-            self.kind
-        ]
+        rows = (self.size,)
+        shape = {"comparisons": (2, *rows), "rankings": (*rows, n), "counts": (n, n)}[self.kind]
         check.shaped("data", data, data.shape == shape, f"{shape} with kind = {self.kind!r}")
         low = -int(self.kind == "rankings")
         most = n - 1
@@ -93,16 +94,15 @@ class Answers:
             raise ValueError(f"{given}: allowed are {low} to {most}")
         if self.kind == "comparisons" and (data[0] == data[1]).any():
             raise ValueError("data compares an item with itself: allowed are two different items")
-        for name, types, without in (("person", "iu", "counts"), ("tied", "b", "counts rankings")):
+        allowed = {"person": ("iu", "counts"), "tied": ("b", "counts or rankings")}
+        for name, (types, without) in allowed.items():
             value = getattr(self, name)
             array = np.asarray(value)
-            fits = array.dtype.kind in types and array.shape == (self.size,)
+            fits = array.dtype.kind in types and array.shape == rows
             if value is not None and (self.kind in without or not fits):
                 given = f"{name} has shape {array.shape} and type {array.dtype}"
-                allowed = (
-                    f"({self.size},) and whole numbers for persons, truth for ties; no {without}"
-                )
-                raise ValueError(f"{given}: allowed is {allowed}")
+                words = "whole numbers for persons, truth for ties"
+                raise ValueError(f"{given}: allowed is {rows} and {words}; no {without}")
 
     @property
     def _axis(self) -> int:
@@ -128,10 +128,10 @@ class Answers:
         """How many answers each person gave, shape (people,)."""
         return np.unique(self._people(), return_counts=True)[1].astype(np.int64)
 
-    def keep(self, limit: int, random: NDArray[np.uint64] | None = None) -> Answers:
+    def keep(self, limit: int, random: Bytes = None) -> Answers:
         """At most so many answers of each person, chosen at random, whatever others answered.
 
-        The random numbers, one for each answer, come from the operating system by default.
+        The random bytes come from the operating system by default.
         """
         person = self._people()
         stays = np.ones(person.size, dtype=bool)
@@ -139,8 +139,6 @@ class Answers:
             pair = np.sort(self.data, axis=0)
             stays[_beyond(1, random, person, *pair)] = False
         rows = np.flatnonzero(stays)
-        if random is not None:
-            random = random[rows]
         stays[rows[_beyond(limit, random, person[rows])]] = False
         if stays.all():
             return self
@@ -150,9 +148,7 @@ class Answers:
         data = self.data.compress(stays, axis=self._axis)
         return replace(self, data=data, person=person[stays], **more)
 
-    def exact(
-        self, statistic: str, limit: int | None = None, random: NDArray[np.uint64] | None = None
-    ) -> Ints:
+    def exact(self, statistic: str, limit: int | None = None, random: Bytes = None) -> Ints:
         """The numbers without noise: wins minus losses, (n,), or wins of pairs, (n, n).
 
         Of at most `limit` answers of each person; wins of pairs in half wins if `halves`.
@@ -188,7 +184,7 @@ class Answers:
         return np.asarray(self.person)
 
 
-def _beyond(limit: int, random: NDArray[np.uint64] | None, *groups: Ints) -> NDArray[np.intp]:
+def _beyond(limit: int, random: Bytes, *groups: Ints) -> NDArray[np.intp]:
     """Which answers are not among the first `limit` of their groups in a random order.
 
     Values are sorted many times faster than places, so that the places of larger groups alone are
@@ -201,10 +197,7 @@ def _beyond(limit: int, random: NDArray[np.uint64] | None, *groups: Ints) -> NDA
     larger = np.zeros(2**20, dtype=bool)
     larger[values[limit:][values[limit:] == values[:-limit]] >> _HIGH] = True
     rows = np.flatnonzero(larger[mixed >> _HIGH])
-    if random is None:
-        keys = np.frombuffer(urandom(8 * rows.size), dtype=np.uint64)
-    else:
-        keys = random[rows]
+    keys = np.frombuffer((random or urandom)(8 * rows.size), dtype=np.uint64)
     rows = rows[np.lexsort([keys, *(group[rows] for group in groups)])]
     same = [group[rows[limit:]] == group[rows[:-limit]] for group in groups]
     return rows[limit:][np.logical_and.reduce(same)]

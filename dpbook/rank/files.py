@@ -15,7 +15,6 @@ from typing import Any
 from dpbook.rank.layout import COLUMNS, Options, heading
 from dpbook.rank.names import fail
 
-_LONGEST_LINE = 2**24
 _BLOCK = 2**16
 _ODD = re.compile("[\ud800-\udfff]")  # what stands for a byte of another encoding
 Rows = Iterator[tuple[int, list[str] | str]]  # a line's cells, or what is wrong with it
@@ -112,24 +111,17 @@ class Text:
 
     def _record(self) -> str:
         """A line of the header: it ends where its quotes end."""
-        record = line = str(self.text.readline(_LONGEST_LINE))
+        record = line = str(self.text.readline())
         while line and record.count('"') % 2:
-            self._check(record)
-            line = self.text.readline(_LONGEST_LINE)
+            line = self.text.readline()
             record += line
-        return self._check(record)
-
-    def _check(self, line: str) -> str:
-        if len(line) >= _LONGEST_LINE:
-            fail(self.name, "a line is longer than 2**24 characters", "shorter lines")
-        return line
+        return record
 
     def _lines(self) -> Iterator[str]:
         """Lines that end as line 1 does: any other sign of an end is a letter, of its row alone."""
         rest = ""
         while block := self.text.read(_BLOCK):
             *whole, rest = (rest + block).split(self.end)
-            self._check(rest)
             for line in whole:
                 yield line + "\n"
         yield rest + "\n"

@@ -1,4 +1,4 @@
-"""What was released of some data: a line of JSON before the noise is drawn, and one after."""
+"""What was released of some data: a line of JSON for each release, before its noise is drawn."""
 
 from __future__ import annotations
 
@@ -90,12 +90,6 @@ def charge(path: Path, promise: Promise, *, budget: Any = None, data: str | None
     return after
 
 
-def settle(path: Path, spent: Spent, output_sha256: str) -> None:
-    """Write the digest of the output into the ledger, if it can be: the output must not be lost."""
-    with suppress(OSError), _alone(path) as (file, text):
-        _append(file, {"id": spent.id, "output_sha256": output_sha256}, text)
-
-
 def fingerprint(files: Sequence[Path]) -> str | None:
     """SHA-256 of the files, one after the other; None for what is read but once."""
     if not all(map(os.path.isfile, files)):
@@ -138,17 +132,13 @@ def _append(file: BinaryIO, entry: dict[str, Any], text: str) -> None:
 def _sums(name: str, text: str) -> Spent:
     """All releases of a ledger, added up; what is no line of a ledger is refused."""
     spent = Spent()
-    known = set[str]()
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
             entry = json.loads(line)
-            if "output_sha256" in entry:
-                known.remove(entry["id"])
-                continue
-            spent = _with(spent, entry)
-            known.add(spent.id)
+            if "output_sha256" not in entry:  # which earlier versions wrote after the draw
+                spent = _with(spent, entry)
         except Exception:  # whatever somebody wrote there
             what = f"{name}, line {number}: {line!r:.60} is no release"
             raise ValueError(f"{what}: allowed is a ledger that this command wrote") from None

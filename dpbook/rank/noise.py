@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
-from math import ceil, exp, expm1, sqrt
+from math import ceil, exp, expm1, log, log1p, sqrt
 from os import urandom
 from typing import Any
 
@@ -102,10 +102,15 @@ class Noise:
     def width(self, miss: float) -> int:
         """All differences of two noises lie within it, but with probability ``miss``.
 
-        It is simulated: an order statistic that is too small with a probability of at most 1e-6.
+        For independent Laplace noise by its law. Otherwise it is simulated: an order statistic that
+        is too small with a probability of at most 1e-6.
         """
         from scipy.special import bdtrik
 
+        if self.kind == "laplace":
+            q = exp(-1 / self.scale)
+            each = -expm1(log1p(-miss) / self.n)
+            return 2 * max(0, ceil(self.scale * log(2 / ((1 + q) * each)) - 1))
         rows = max(self._rows, ceil(30 / miss))
         spread = np.sort(np.ptp(_sample(self, rows), axis=1))
         above = int(bdtrik(1e-6, spread.size, miss))  # at least so many, with chance 1 - 1e-6

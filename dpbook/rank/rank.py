@@ -12,7 +12,7 @@ import numpy as np
 
 from dpbook._typing import Ints
 from dpbook.rank.answers import Answers
-from dpbook.rank.ledger import charge, fingerprint, settle
+from dpbook.rank.ledger import charge, fingerprint
 from dpbook.rank.noise import Noise, SystemBits
 from dpbook.rank.places import ranked
 from dpbook.rank.promise import Promise
@@ -119,8 +119,6 @@ def rank_privately(
             read=answers.read,
             spent=spent,
         )
-        if ledger is not None and spent is not None:
-            settle(ledger, spent, release.digest)
     except BaseException as error:
         what = f"{drawn.tolist()} of {dict(enumerate(answers.items))}, with {noise.words}"
         raise AfterTheDraw(f"after the noise was drawn: {error!r}. It is spent: {what}") from error
@@ -136,11 +134,9 @@ def _drawn(
         "said, since it may tell of the answers: look at the data with --check"
     )
     bits = SystemBits() if rng is None else rng
+    random = getattr(rng, "bytes", None)
     try:
-        how: list[Any] = [promise.statistic, promise.max_answers]
-        if rng is not None and answers.person is not None:
-            how.append(np.frombuffer(rng.bytes(8 * answers.person.size), dtype=np.uint64))
-        numbers = np.array(answers.exact(*how))
+        numbers = np.array(answers.exact(promise.statistic, promise.max_answers, random))
         if promise.only is not None:
             return noise.choose(numbers, promise.only, bits)
         moving = np.ones(numbers.shape, dtype=bool)

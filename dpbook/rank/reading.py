@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from os import PathLike, fspath
+from os.path import getsize
 from typing import Any
 
 from dpbook.rank.answers import Answers
@@ -19,8 +20,9 @@ from dpbook.rank.files import kind_of, opened
 from dpbook.rank.layout import Options, heading
 from dpbook.rank.names import text_of
 from dpbook.rank.rows import Collector
-from dpbook.rank.shards import open_shards, supported
+from dpbook.rank.shards import open_shards
 
+LARGE = 2**22  # bytes, from which on the engine is worth it
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 
 
@@ -124,8 +126,9 @@ def answers_of(
     if scheduler is not None:
         with suppress(NoComparisons):  # rankings and counts are read here, and add up all the same
             found = open_shards(files, options, scheduler)
-    elif relation == "replace":
-        found = supported(files, options)
+    elif relation == "replace" and "-" not in files and sum(map(getsize, files)) >= LARGE:
+        with suppress(ValueError, OSError, ImportError):  # of which `read_answers` says more
+            found = open_shards(files, options)
     return found or read_answers(files, **how)
 
 

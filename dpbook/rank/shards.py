@@ -6,7 +6,6 @@ numbers add up, and get noise only then.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -23,7 +22,6 @@ from dpbook.rank.engine import Engine, Source, fetched, source_of
 from dpbook.rank.layout import Options
 from dpbook.rank.rows import Meaning
 
-LARGE = 2**22  # bytes, from which on the engine is worth it
 PART = 2**25  # bytes of a part
 MOST = 64  # parts, as each is a scan
 Columns = tuple[Any, ...]  # who, the better item, the other one, and whether they are tied
@@ -128,13 +126,3 @@ def open_shards(paths: Sequence[str], options: Options, scheduler: str | None = 
     if not any(len(found.part(k)[0]) for k in range(reader.parts)):
         raise ValueError("no answers: allowed is at least one")
     return found
-
-
-def supported(paths: Sequence[str], options: Options) -> Shards | None:
-    """The same if it is worth it; None if not, or if `read_answers` has to say what is wrong."""
-    try:
-        if "-" not in paths and sum(map(os.path.getsize, paths)) >= LARGE:
-            return open_shards(paths, options)
-    except (ValueError, OSError, ImportError):
-        pass
-    return None
