@@ -129,14 +129,16 @@ comparisons: 39 answers on 4 items
 38 people, 1 to 2 answers each
 1 people gave more than 1: 1 answers would be left out
 These differ only in case or blanks: 'Tea' and 'tea'
-The items, and how many people name each: Tea 1, coffee 1, mate 38, tea 37
-Named by fewer than 10 people: Tea 1, coffee 1
+How many people name each item, the rarest first: Tea 1, coffee 1, tea 37, mate 38
 The noise for epsilon = 1, which is public: K-norm noise in the shape of single comparisons, of \
 scale 2.
 """
     assert shown.startswith(facts)
     shown = rank(f"{COUNTS} --check").out
-    assert "counts: 100 answers on 2 items\n" in shown and "answers name each: a 100, b" in shown
+    assert (
+        "counts: 100 answers on 2 items\n" in shown
+        and "answers name each item, the rarest first: a 100, b" in shown
+    )
     assert "of scale 2.\nIt moves leads by up to " in shown and "can be ranked.\n" in shown
 
 

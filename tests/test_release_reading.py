@@ -306,13 +306,15 @@ def test_what_the_keeper_sees(seen):
     rows = "Ann,tea,mate\nann ,Tea,mate\nbob,coffee,mate\n bob,mate,tea\nBob,mate,t ea\n"
     rows += "ann,tea,coffee\nBob,tea,coffee\n"
     looked = seen(HEAD + rows)
-    assert "how many people name each: coffee 3, mate 2, tea 4" in "".join(facts(looked, None))
+    assert "many people name each item, the rarest first: mate 2, coffee 3, tea 4" in "".join(
+        facts(looked, None)
+    )
     assert dict(looked.found.unlisted) == {"Tea": 1, "t ea": 1}
     told = "\n".join(facts(looked, None))
     assert "blanks: 'tea' and 'Tea' and 't ea'\n" in told
     assert "blanks: 4 names of people\n" in told
     ranked = seen("person,ranking\na,x>y\na,x\nb,y\n", items=["x", "y", "z"])
-    assert "how many people name each: x 1, y 2, z 0" in "".join(facts(ranked, None))
+    assert "the rarest first: z 0, x 1, y 2" in "".join(facts(ranked, None))
 
 
 def test_one_name_in_two_spellings_is_one_person(read):

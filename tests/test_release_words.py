@@ -98,7 +98,7 @@ def rows(*open_: int | None) -> Release:
     """A release of seven items, with two rows whose fields all differ."""
     table = np.triu(np.ones((7, 7), dtype=np.int64), 1)
     found = rank_privately(Answers("counts", tuple("abcdefg"), table), epsilon=1, **SINGLE)
-    first = Placed(3, "tea", 11, 0.125, *open_)
+    first = Placed(3, "tea", 11, *open_)
     return replace(found, ranking=(first, replace(first, item="mate")))
 
 

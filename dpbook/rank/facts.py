@@ -11,8 +11,6 @@ from dpbook.rank.answers import Answers
 from dpbook.rank.names import alike, short
 from dpbook.rank.rows import Collector
 
-FEW = 10  # people who name an item
-
 
 def facts(found: Collector, limit: int | None) -> Iterator[str]:
     """In sentences: how line 1 was read, how many answers and people, and what is left out."""
@@ -43,11 +41,9 @@ def facts(found: Collector, limit: int | None) -> Iterator[str]:
         yield f"These differ only in case or blanks: {' and '.join(map(short, group))}"
     if people := sum(map(len, alike(found.people))):
         yield f"These differ only in case or blanks: {people} names of people"
-    every = dict(zip(answers.items, _named(answers).tolist(), strict=True))
-    some = ", ".join(f"{item} {count}" for item, count in every.items())
-    rare = ", ".join(f"{item} {count}" for item, count in every.items() if count < FEW)
-    yield f"The items, and how many {who} name each: {some}"
-    yield f"Named by fewer than {FEW} {who}: {rare or 'none'}"
+    named = sorted(zip(_named(answers).tolist(), answers.items, strict=True))
+    some = ", ".join(f"{item} {count}" for count, item in named)
+    yield f"How many {who} name each item, the rarest first: {some}"
 
 
 def _named(answers: Answers) -> Ints:

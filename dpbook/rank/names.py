@@ -84,9 +84,9 @@ def fraction_of(text: str) -> Fraction:
 
 
 def short(value: str) -> str:
-    """A value in quotes, cut where it is long."""
+    """A value in quotes, without its middle where it is long."""
     if len(value) > 40:
-        value = f"{value[:37]}..."
+        value = f"{value[:20]}...{value[-17:]}"
     return repr(value)
 
 

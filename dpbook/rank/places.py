@@ -15,22 +15,14 @@ from dpbook.rank.noise import Noise
 from dpbook.rank.promise import Promise
 from dpbook.rank.statement import TOGETHER
 
-REDRAWS = 1000
-MOST_REDRAWN = 2_000_000  # numbers
-
 
 @dataclass(frozen=True)
 class Placed:
-    """One item of a released ranking; None for what is not known.
-
-    ``reversal_probability``: how often it and the next one change places when such noise is added
-    to the released numbers once more.
-    """
+    """One item of a released ranking; None for what is not known."""
 
     place: int | None  # 1 for the best
     item: str
     noisy: float | None = None  # net wins; or, for "pairs", a strength in log-odds
-    reversal_probability: float | None = None
     best: int | None = None  # the places between which all items lie together, with chance 0.95
     worst: int | None = None
     likely_best: int | None = None  # the same for all people of whom those asked are a sample
@@ -49,13 +41,11 @@ def ranked(
     if promise.statistic == "pairs":
         scores = fitted_strengths(released)
     order = np.argsort(-scores, kind="stable")
-    swaps = redrawn(released, noise, order)
     scores = scores[order]
     known: dict[str, Sequence[Any]] = {
         "place": range(1, len(items) + 1),
         "item": [items[k] for k in order],
         "noisy": scores.tolist(),
-        "reversal_probability": [*swaps, None],
     }
     if promise.statistic == "net":
         known["best"], known["worst"] = possible_places(scores, noise.width(1 - TOGETHER))
@@ -89,21 +79,3 @@ def fitted_strengths(tables: Ints) -> Array:
     tol = max(1e-8, 2 * wins.shape[-1] * np.finfo(float).eps * all_wins)
     theta = ridge_mle(wins, gamma=1.0, tol=tol).theta
     return np.asarray(theta - theta.mean(axis=-1, keepdims=True))
-
-
-def redrawn(released: Ints, noise: Noise, order: NDArray[np.intp]) -> list[Any]:
-    """How often neighbours change places when noise is added again to what is public, never 0."""
-    times = min(MOST_REDRAWN // released.size, REDRAWS)
-    if times < 100:
-        return [None] * (len(order) - 1)
-    drawn = noise.simulate(times, np.random.default_rng(1))
-    again: NDArray[Any]
-    if released.ndim == 1:
-        again = released + drawn
-    else:
-        again = np.tile(released, (times, 1, 1))
-        again[:, ~np.eye(len(order), dtype=bool)] += drawn
-        again = fitted_strengths(again)
-    leads = np.diff(again[:, order])
-    seen = (leads > 0).sum(axis=0)
-    return list((np.maximum(seen, 1) / times).tolist())
