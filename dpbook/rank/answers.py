@@ -115,11 +115,6 @@ class Answers:
         return self.data.shape[self._axis]
 
     @property
-    def has_persons(self) -> bool:
-        """Whether the data say who gave which answer."""
-        return self.person is not None
-
-    @property
     def halves(self) -> bool:
         """Whether numbers of wins are given in half wins."""
         return self.tied is not None or self.kind == "rankings"
@@ -154,7 +149,7 @@ class Answers:
         Of at most `limit` answers of each person; wins of pairs in half wins if `halves`.
         """
         net = check.choice("statistic", statistic, ("net", "pairs")) == "net"
-        if limit is not None and self.has_persons:
+        if limit is not None and self.person is not None:
             return self.keep(limit, random).exact(statistic)
         n = len(self.items)
         if self.kind == "rankings":
@@ -170,9 +165,11 @@ class Answers:
         first, second = self.data.astype(np.intp)  # bincount wants no other kind, anywhere
         if net:
             won = np.bincount(first[~tied], minlength=n)
-            return np.asarray(won - np.bincount(second[~tied], minlength=n), dtype=np.int64)
+            lost = np.bincount(second[~tied], minlength=n)
+            return np.asarray(won - lost, dtype=np.int64)
         pair = first * n + second
-        table = np.bincount(pair[~tied], minlength=n * n).reshape(n, n).astype(np.int64)
+        wins = np.bincount(pair[~tied], minlength=n * n)
+        table = wins.reshape(n, n).astype(np.int64)
         if self.halves:
             half = np.bincount(pair[tied], minlength=n * n).reshape(n, n)
             table = 2 * table + half + half.T
@@ -195,7 +192,8 @@ def _beyond(limit: int, random: Bytes, *groups: Ints) -> NDArray[np.intp]:
         mixed = (mixed ^ group.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
     values = np.sort(mixed)
     larger = np.zeros(2**20, dtype=bool)
-    larger[values[limit:][values[limit:] == values[:-limit]] >> _HIGH] = True
+    later = values[limit:]
+    larger[later[later == values[:-limit]] >> _HIGH] = True
     rows = np.flatnonzero(larger[mixed >> _HIGH])
     keys = np.frombuffer((random or urandom)(8 * rows.size), dtype=np.uint64)
     rows = rows[np.lexsort([keys, *(group[rows] for group in groups)])]
@@ -210,8 +208,10 @@ def _net_of_ranks(ranks: NDArray[np.integer]) -> Ints:
     rank = ranks[row, item]
     at = np.bincount(row * n + rank, minlength=m * n).reshape(m, n)
     up_to = at.cumsum(axis=1)
+    behind = up_to[row, -1] - up_to[row, rank]
+    ahead = up_to[row, rank] - at[row, rank]
     net = np.zeros(n, dtype=np.int64)
-    np.add.at(net, item, up_to[row, -1] - 2 * up_to[row, rank] + at[row, rank])
+    np.add.at(net, item, behind - ahead)
     return net
 
 

@@ -32,7 +32,7 @@ _SETTINGS = {
     "autoinstall_known_extensions": False,
     "disabled_optimizers": "join_order,build_side_probe_side",  # the items are the small side
 }
-_WHOLE = "VARCHAR TINYINT SMALLINT INTEGER BIGINT UTINYINT USMALLINT UINTEGER".split()
+_WHOLE = set("VARCHAR TINYINT SMALLINT INTEGER BIGINT UTINYINT USMALLINT UINTEGER".split())
 
 
 class NoComparisons(ValueError):
@@ -111,8 +111,10 @@ class Engine:
             if len(known) > MOST_KNOWN:
                 raise ValueError(f"allowed are {MOST_KNOWN} different answers, with the engine")
         rows = [(*cells, *numbers) for cells, numbers in known.items()]
-        columns: dict[str, Any] = dict(zip(KNOWN, map(list, zip(*rows, strict=True)), strict=True))
-        self.ask("known", **columns)
+        if rows:
+            columns = map(list, zip(*rows, strict=True))
+            values: dict[str, Any] = dict(zip(KNOWN, columns, strict=True))
+            self.ask("known", **values)
         for source in sources:
             self.ask("load", source)
 
@@ -141,7 +143,8 @@ def source_of(path: str, options: Options) -> tuple[Source, Layout]:
     if kind_of(path) == "parquet":
         found = Engine().ask("rows", _source(path, "parquet")).description
         layout = layout_of(path, heading([[name for name, *_ in found]]), options)
-        if any(str(found[k][1]) not in _WHOLE for k in {*layout.cells, layout.person} - {None}):
+        columns = [*layout.cells, layout.columns.get("person", 0)]
+        if not {str(found[k][1]) for k in columns} <= _WHOLE:
             raise ValueError(f"{path}: allowed are texts and whole numbers, with the engine")
         quoted = [name.replace('"', '""') for name, *_ in found]
         texts = [f"coalesce(\"{name}\"::VARCHAR, '')" for name in quoted]
@@ -150,8 +153,8 @@ def source_of(path: str, options: Options) -> tuple[Source, Layout]:
         layout = layout_of(path, text.header, options)
     if text.lines > 1 or text.end == "\r":
         raise ValueError(f"{path}: allowed is one line with names of columns, with the engine")
-    columns = [f"c{k}" for k in range(len(text.header))]
-    cells = _cells(layout, columns)
+    names = [f"c{k}" for k in range(len(text.header))]
+    cells = _cells(layout, names)
     packed = kind_of(path) == "gzip"
     unpack: Any = (open, gzip.open)[packed]
     with unpack(path, "rb") as raw:
@@ -159,8 +162,8 @@ def source_of(path: str, options: Options) -> tuple[Source, Layout]:
     source = _source(
         path,
         "text",
-        {**cells, "last": columns[-1]},
-        columns=dict.fromkeys([*columns, "more"], "VARCHAR"),
+        {**cells, "last": names[-1]},
+        columns=dict.fromkeys([*names, "more"], "VARCHAR"),
         nothing=token_hex(16),
         separator=text.separator,
         packed=("none", "gzip")[packed],

@@ -56,7 +56,8 @@ def _named(answers: Answers) -> Ints:
     if answers.person is not None:
         who = np.unique(answers.person, return_inverse=True)[1]
     if answers.kind == "rankings":
-        row, item = np.nonzero((data >= 0) & (data < data.max(axis=1, keepdims=True)))
+        last = data.max(axis=1, keepdims=True)
+        row, item = np.nonzero((data >= 0) & (data < last))
         named = who[row] * n + item
     else:
         named = (who * n + data).ravel()

@@ -33,7 +33,10 @@ _MAGIC = {
 def magic(file: Any) -> str:
     """What the first bytes of a file say that it is."""
     start = file.peek(4)[:4]
-    return next((kind for sign, kind in _MAGIC.items() if start.startswith(sign)), "text")
+    for sign, kind in _MAGIC.items():
+        if start.startswith(sign):
+            return kind
+    return "text"
 
 
 def kind_of(path: str) -> str:

@@ -157,7 +157,8 @@ class Layout:
             some += ", ..."
         best, other = map(short, (*self.options.listed, "A", "B")[:2])
         sign = short(self.options.between.strip())
-        words = WORDS[self.name].format(*names, some=some, best=best, next=other, sign=sign)
+        names_of = {"some": some, "best": best, "next": other, "sign": sign}
+        words = WORDS[self.name].format(*names, **names_of)
         if self.person is not None:
             words += f"; {short(self.header[self.person])} says who answered"
         return words
@@ -165,9 +166,13 @@ class Layout:
     def fits(self, asked: Collection[str]) -> bool:
         """Whether it has its columns here, and nothing speaks against it."""
         known = {"person", *self.roles}
-        if not self.roles or not known >= {*asked} or not self.columns.keys() >= {*self.roles}:
+        if not self.roles or not known.issuperset(asked):
             return False
-        if (self.kind, self.person is None) in (("rankings", True), ("counts", False)):
+        if not self.columns.keys() >= {*self.roles}:
+            return False
+        if self.kind == "rankings" and self.person is None:
+            return False
+        if self.kind == "counts" and self.person is not None:
             return False
         if self.options.layout:
             return self.name == self.options.layout
@@ -203,16 +208,19 @@ def layout_of(name: str, header: Sequence[str], options: Options) -> Layout:
     places = tuple(takewhile(columns.__contains__, map(str, count(1))))
     needed = {**ROLES, "places": places, "ranks": options.listed}
     about: dict[str, Any] = {"header": header, "columns": columns, "options": options}
-    every = [Layout(name=layout, roles=roles, **about) for layout, roles in needed.items()]
-    fits = [layout for layout in every if layout.fits(asked)]
-    exact = [layout for layout in fits if {*asked, "person"} == {"person", *layout.roles}]
+    fits = []
+    for layout, roles in needed.items():
+        one = Layout(name=layout, roles=roles, **about)
+        if one.fits(asked):
+            fits.append(one)
+    exact = [one for one in fits if {*asked, "person"} == {"person", *one.roles}]
     fits = exact or fits  # nothing else is asked for
     if not fits:
         named = ", ".join(map(short, filter(None, header)))
         hint = "--columns person=NAME,winner=NAME,loser=NAME, and others are ignored"
         fail(name, f"line 1 has the columns {named:.300}", f"{COLUMNS}; or {hint}")
     if len(fits) > 1:
-        ways = "; or ".join(f"--layout {layout.name}: {layout.words}" for layout in fits)
+        ways = "; or ".join(f"--layout {one.name}: {one.words}" for one in fits)
         fail(name, f"line 1 can be read in {len(fits)} ways", f"one of them, by {ways}")
     fits[0].check_items()
     return fits[0]

@@ -64,7 +64,8 @@ class Noise:
     def draw(self, rng: np.random.Generator | SystemBits, size: tuple[int, ...] = ()) -> Ints:
         """The noise, (*size, n), by whole numbers of ``rng`` alone; by OpenDP once."""
         if self.sampler == "opendp":  # which sees no data, and can quote none in an error
-            return np.array(_opendp(self.n, float(self.scale))([0] * self.n), dtype=np.int64)
+            measure = _opendp(self.n, float(self.scale))
+            return np.array(measure([0] * self.n), dtype=np.int64)
         sampler = _SAMPLERS[self.kind]
         if self.kind in ("root", "zonotope"):
             return np.asarray(sampler(self.n, self.scale, size, rng=rng))
@@ -110,7 +111,8 @@ class Noise:
         if self.kind == "laplace":
             q = exp(-1 / self.scale)
             each = -expm1(log1p(-miss) / self.n)
-            return 2 * max(0, ceil(self.scale * log(2 / ((1 + q) * each)) - 1))
+            least = ceil(self.scale * log(2 / ((1 + q) * each))) - 1
+            return 2 * max(0, least)
         rows = max(self._rows, ceil(30 / miss))
         spread = np.sort(np.ptp(_sample(self, rows), axis=1))
         above = int(bdtrik(1e-6, spread.size, miss))  # at least so many, with chance 1 - 1e-6

@@ -54,8 +54,11 @@ def ranked(
     if sample is not None:
         width = noise.width((1 - TOGETHER) / 2) + sample
         known["likely_best"], known["likely_worst"] = possible_places(scores, width)
-    rows = zip(*known.values(), strict=True)
-    return tuple(Placed(**dict(zip(known, row, strict=True))) for row in rows)
+    rows = []
+    for k in range(len(items)):
+        row = {name: column[k] for name, column in known.items()}
+        rows.append(Placed(**row))
+    return tuple(rows)
 
 
 def possible_places(scores: Ints, width: int) -> tuple[list[int], list[int]]:
@@ -76,6 +79,7 @@ def fitted_strengths(tables: Ints) -> Array:
 
     wins = np.maximum(tables, 0)
     all_wins = wins.sum(axis=(-2, -1)).max(initial=0)
-    tol = max(1e-8, 2 * wins.shape[-1] * np.finfo(float).eps * all_wins)
+    rounding = np.finfo(float).eps * all_wins
+    tol = max(1e-8, 2 * wins.shape[-1] * rounding)
     theta = ridge_mle(wins, gamma=1.0, tol=tol).theta
     return np.asarray(theta - theta.mean(axis=-1, keepdims=True))

@@ -70,7 +70,9 @@ def _met(noisy: Array, k: int, widths: dict[str, int]) -> dict[str, Array]:
     """What is right, the share of wrong pairs, and the places that the widths leave open."""
     n = noisy.shape[-1]
     first = noisy.argmax(axis=-1) == 0
-    top = noisy[..., :k].min(axis=-1) > noisy[..., k:].max(axis=-1)
+    last = noisy[..., :k].min(axis=-1)
+    next_ = noisy[..., k:].max(axis=-1)
+    top = last > next_
     order = (np.diff(noisy) < 0).all(axis=-1)
     wrong = np.zeros(noisy.shape[:-1])
     near = {sentence: wrong.copy() for sentence in widths}
@@ -78,7 +80,8 @@ def _met(noisy: Array, k: int, widths: dict[str, int]) -> dict[str, Array]:
         lead = noisy[..., i, None] - noisy[..., i + 1 :]
         wrong += (lead < 0).sum(axis=-1) / comb(n, 2)
         for sentence, width in widths.items():
-            near[sentence] += (np.abs(lead) < width + 0.5).sum(axis=-1) * 2 / n
+            open_ = np.abs(lead) < width + 0.5
+            near[sentence] += open_.sum(axis=-1) * 2 / n
     return {
         "the first place is right in {:.1%} of all cases": first,
         f"the top {k} is right in {{:.1%}} of all cases": top,
@@ -94,5 +97,6 @@ def _alone(net: Array, k: int, scale: float, rng: np.random.Generator) -> dict[s
     right = np.zeros(net.shape[:-1])
     for at in np.ndindex(right.shape):
         sums = np.floor(net[at])[sets].sum(axis=1)
-        right[at] = (sums + rng.exponential(scale, len(sets))).argmax() == 0
+        noisy = sums + rng.exponential(scale, len(sets))
+        right[at] = noisy.argmax() == 0
     return {f"the top {k} is right in {{:.1%}} of all cases": right}

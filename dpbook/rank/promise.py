@@ -100,7 +100,7 @@ class Promise:
             n_items=len(answers.items),
             repeats=answers.repeats,
             halves=answers.halves,
-            has_persons=answers.has_persons,
+            has_persons=answers.person is not None,
             unranked=answers.unranked,
             **asked,
         )
@@ -178,7 +178,9 @@ class Promise:
         An answer about one of each moves them by 2, an answer about one and another item by 1.
         """
         sets, answers = self._change
-        return sets * (min(answers, a * a) + min(answers, a * (2 * self.n_items - 3 * a)))
+        across = min(answers, a * a)
+        others = min(answers, a * (2 * self.n_items - 3 * a))
+        return sets * (across + others)
 
     @property
     def l1(self) -> int:

@@ -88,7 +88,7 @@ def from_frame(frame: Any, **how: Any) -> Answers:
     if len({len(frame[name]) for name in frame}) != 1:
         raise ValueError("frame has columns of different lengths, or none: allowed is one length")
     columns = [map(text_of, frame[name]) for name in frame]
-    rows = ((k, list(row)) for k, row in enumerate(zip(*columns, strict=True)))
+    rows = enumerate(map(list, zip(*columns, strict=True)))
     collector = Collector(Options(**how))
     collector.take("the table", heading([[str(name) for name in frame]]), rows)
     return collector.answers

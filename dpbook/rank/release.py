@@ -72,8 +72,10 @@ class Release:
             forms[f"possible rank {sure}"] = "{best} to {worst}"
         if first.likely_best is not None:
             forms[f"possible rank in all people {sure}"] = "{likely_best} to {likely_worst}"
-        rows = [[form.format(**vars(row)) for form in forms.values()] for row in self.ranking]
-        return [list(forms), *rows]
+        lines = [list(forms)]
+        for row in self.ranking:
+            lines.append([form.format(**vars(row)) for form in forms.values()])
+        return lines
 
     def to_frame(self) -> Any:
         """The ranking as a data frame of pandas, for what it can do: plots, LaTeX, Excel."""
@@ -120,9 +122,13 @@ class Release:
         if self.sampler == "repeatable":
             raise ValueError("sampler = 'repeatable': allowed are 'book', 'opendp' for a release")
         targets = out_files(path, force=force, report=report)
-        texts = [path and self.csv(), path and self.json(), report and page(self)]
+        texts = []
+        if path:
+            texts += [self.csv(), self.json()]
+        if report:
+            texts.append(page(self))
         mode = "w" if force else "x"  # which fails if a file has come there meanwhile
-        for target, text in zip(targets, filter(None, texts), strict=True):
+        for target, text in zip(targets, texts, strict=True):
             with open(target, mode, encoding="utf-8", newline="") as file:
                 file.write(text)
         return targets

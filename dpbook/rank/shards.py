@@ -80,10 +80,14 @@ class Shards(Answers):
         parts = range(self.reader.parts)
         if self.client is None:
             with ThreadPoolExecutor(4) as pool:
-                return np.asarray(sum(pool.map(lambda k: count([self.part(k)]), parts)))
+                found = pool.map(lambda k: count([self.part(k)]), parts)
+                return np.asarray(sum(found))
         submit = partial(self.client.submit, pure=False)
         files = [submit(self.reader.file, source) for source in self.sources]
-        sums = [submit(count, [submit(getitem, file, k) for file in files]) for k in parts]
+        sums = []
+        for k in parts:
+            pieces = [submit(getitem, file, k) for file in files]
+            sums.append(submit(count, pieces))
         return np.asarray(sum(part.result() for part in sums))
 
     def part(self, k: int) -> Columns:
@@ -103,7 +107,8 @@ def open_shards(paths: Sequence[str], options: Options, scheduler: str | None = 
         raise ValueError("encoding: allowed is 'utf-8', with the engine")
     sources, layouts = zip(*(source_of(path, options) for path in paths), strict=True)
     layout = layouts[0]
-    if len({(one.name, one.person is None, tuple(one.sides)) for one in layouts}) > 1:
+    kinds = {(one.name, one.person is None, tuple(one.sides)) for one in layouts}
+    if len(kinds) > 1:
         raise ValueError("paths: the columns differ: allowed is one layout, with the engine")
     meaning = Meaning(options, layout)
     if options.items_from_data:
@@ -116,7 +121,8 @@ def open_shards(paths: Sequence[str], options: Options, scheduler: str | None = 
         parts=min(1 + sum(source.size for source in sources) // PART, MOST),
         version=duckdb.__version__,
     )
-    nothing = reader.answers([(np.zeros(0, dtype=np.int16),) * 4])
+    none = np.zeros(0, dtype=np.int16)
+    nothing = reader.answers([(none, none, none, none)])
     about: dict[str, Any] = {**vars(nothing), "reader": reader, "sources": sources}
     if scheduler is not None:
         from distributed import Client
