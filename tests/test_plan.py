@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
+import re
 from collections import Counter
+from importlib.resources import files
 from itertools import combinations, permutations, product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ import pytest
 from dpbook.mechanisms import permute_and_flip_pmf
 from dpbook.mechanisms.knorm import root_level, zonotope_level
 from dpbook.models import people as draws
-from dpbook.rank.plan import planned
+from dpbook.rank.plan import planned, simulated
 from dpbook.rank.promise import Promise
 
 
@@ -34,8 +34,11 @@ def of_one(theta: np.ndarray, each: int, ranked: bool) -> Counter:
 @pytest.mark.parametrize(("people", "each"), [(5, 1), (6, 2), (4, 3), (20, 0)])
 def test_a_plan_is_an_exact_sum(people: int, each: int) -> None:
     kind, each = ("comparisons", each) if each else ("rankings", 1)
-    promise, best = (Promise(kind, 3, "person", "1", max_answers=each, only=k) for k in (None, 1))
-    noise, (x, y) = promise.noise(), np.mgrid[-90:91, -90:91]
+    promise, best = (
+        Promise.of(kind, 3, "person", "1", max_answers=each, only=k) for k in (None, 1)
+    )
+    noise = promise.noise()
+    x, y = np.mgrid[-90:91, -90:91]
     points, one = np.stack([x, y, -x - y]), of_one(np.linspace(1.5, 0, 3), each, people == 20)
     level = {"root": root_level, "zonotope": zonotope_level}[noise.kind](np.moveaxis(points, 0, 2))
     laws = [np.exp(-level * s / float(noise.scale)) for s in (1, 1.25, 1e6)]
@@ -49,14 +52,16 @@ def test_a_plan_is_an_exact_sum(people: int, each: int) -> None:
         near = (abs(leads) < 8 * noise.width(0.05) + 4).sum(axis=0) * 2 / 3
         tell = np.array([*right, (leads < 0).mean(axis=0), near])
         exact += [[(t * law).sum() / law.sum() / 6 for law in laws[:2]] for t in tell]
-    given = {"spreads": (1.5,), "replicates": 20_000, "rng": np.random.default_rng(1)}
-    plan, alone = (planned(one, people, **given) for one in (promise, best))
-    off = abs(plan.values[:5] - exact) / plan.errors[:5]
+    found, alone = (
+        np.array([*simulated(promise, people, (1.5,), 20_000, rng=rng)[0].values()])[:5, 0]
+        for promise, rng in zip((promise, best), map(np.random.default_rng, (1, 2)), strict=True)
+    )
+    off = abs(found.mean(axis=1)[:, None] - exact) / found.std(axis=1)[:, None] * 20_000**0.5
     assert off[:, 0].max() < 5 < off[:4, 1].min()
     rates = 2 / float(best.noise().scale) * np.array([1, 1.5])
     seen = [(points[:, *at], laws[2][*at]) for at in np.argwhere(laws[2] > 1e-12)]
     exact = [sum(p * permute_and_flip_pmf(net, 1, rate)[0] for net, p in seen) for rate in rates]
-    off = abs(alone.values[0] - exact) / alone.errors[0]
+    off = abs(alone.mean() - exact) / alone.std() * 20_000**0.5
     assert off[0] < 5 < off[1]
 
 
@@ -70,11 +75,25 @@ def test_moments_of_what_people_say(ranked: bool) -> None:
     assert abs(np.cov(asked.T) - 12 * np.eye(6) + 2).max() < 0.4  # 40 people, three pairs each
 
 
-def test_a_plan_for_a_city(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    given = {"replicates": 20, "rng": np.random.default_rng(1)}
-    plan = planned(Promise("rankings", 50, "person", "1"), 100_000, **given)
-    plan.plot(tmp_path / "plan.svg")
-    assert "62 times in 100" in str(plan) and "0.64 points (Berry" in str(plan)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ValueError, match="matplotlib is not installed"):
-        plan.plot(tmp_path / "plan.svg")
+def test_a_plan_in_sentences() -> None:
+    """For a city, of whose rankings there are too many to draw; with one number by hand."""
+    promise, rng = Promise.of("rankings", 50, "person", "1"), np.random.default_rng(1)
+    said = planned(promise, 100_000, rng=rng)
+    assert said.startswith(f"50 items, 100,000 people. Noise: {promise.noise().words}.\n\nIf the b")
+    assert "up to 0.64 % (Berry" in said and "beats the worst 62 times in 100:\n    the fir" in said
+    assert said.count("the top 3 is right in ") == said.count("possible ranks in all people") == 4
+    alone = planned(Promise.of("rankings", 2, "person", "50", only=1), 10**6, rng=rng)
+    assert "98 times in 100:\n    the top 1 is right in 100.0% of all cases\n" in alone
+    with pytest.raises(ValueError, match="statistic, with a plan = 'pairs': allowed is"):
+        planned(Promise.of("rankings", 9, "person", 1, statistic="pairs"), 9, rng=rng)
+
+
+def test_the_table_of_the_help() -> None:
+    """Three sizes of a survey, to choose epsilon by."""
+    said = (files("dpbook.rank") / "help.txt").read_text().split("5 answers:\n")[1]
+    head, *lines = (re.findall(r"[\d.,]+", line) for line in said.splitlines())
+    for (people, *cells), k in product(lines, range(4)):
+        promise = Promise.of("comparisons", 10, "person", head[k], max_answers=5)
+        asked = int(people.replace(",", "")), (2,), 1000
+        first, *_ = simulated(promise, *asked, rng=np.random.default_rng(3))[0].values()
+        assert abs(100 * first.mean() - int(cells[k])) < 5

@@ -264,7 +264,7 @@ release(relation="exchange")  # relation = 'exchange': allowed is one of 'replac
 release(delta=1)  # delta = 1: allowed is 0, or
 release(only=2)  # only = 2: allowed is an integer from 1 to 1
 release(people=0)  # people = 0: allowed is an integer >= 1
-release(items=["a", "b"])  # items is given with answers that have items
+release(items=["a", "b"])  # items is given with answers that were read
 NoisyCounts.private(0, Edge(3))  # epsilon = 0
 NoisyCounts.private(10**400, Edge(3))  # epsilon = 10
 NoisyCounts.printed(1, WholeRanking(3))  # unit = WholeRanking

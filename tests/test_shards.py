@@ -9,8 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from dpbook.rank import read_answers, shards
+from dpbook.rank import Answers, rank_privately, read_answers, reading, shards
+from dpbook.rank.layout import Options
+from dpbook.rank.reading import answers_of
 
 duckdb = pytest.importorskip("duckdb")
 ITEMS = ["tea", "café", "mate, iced", "O'Neill"]
@@ -38,10 +42,9 @@ def rows_in(text: str, end: str = "\n") -> bytes:
 
 def both(path: Path, **how: object) -> None:
     """The engine and the plain reader say the same of a file, in every statistic."""
-    engine, plain = shards.open_shards([str(path)], **how), read_answers(path, **how)
-    for name in ("items", "kind", "listed", "repeats", "halves"):
+    engine, plain = shards.open_shards([str(path)], Options(**how)), read_answers(path, **how)
+    for name in ("items", "kind", "listed", "repeats", "halves", "read"):
         assert getattr(engine, name) == getattr(plain, name)
-    assert (engine.person is None) == (plain.person is None)
     for statistic, limit in (("net", None), ("pairs", None), ("pairs", 10**6)):
         wanted = plain.exact(statistic, limit)
         assert wanted.any() and np.array_equal(engine.exact(statistic, limit), wanted)
@@ -79,14 +82,16 @@ def test_what_is_no_row_of_its_own_is_left_to_the_other_reader(tmp_path, monkeyp
     path, rows = tmp_path / "answers.csv", b"person,winner,loser\nann,tea,mate\n"
     bad = row if isinstance(row, bytes) else str(row).encode()
     path.write_bytes(rows + bad + b"\n" if b"bob" in bad or b"\r" in bad else bad + b"\n" + rows)
-    monkeypatch.setattr(shards, "LARGE", 0)
-    assert shards.supported([str(path)], items=["tea", "mate"]) is None
+    monkeypatch.setattr(reading, "LARGE", 0)
+    how = {"items": ["tea", "mate"]}
+    found = []
+    monkeypatch.setattr(reading, "read_answers", lambda paths, **how: found.append(paths))
+    assert answers_of(path, **how) is None and len(found) == 1
     with pytest.raises(ValueError, match=r"allowed|codec"):
-        shards.open_shards([str(path)], items=["tea", "mate"])
+        shards.open_shards([str(path)], Options(**how))
     path.write_bytes(rows)
-    assert shards.supported([str(path)], items=["tea", "mate"])
-    for how in ({"encoding": "cp1252"}, {"bad": "refuse"}):
-        assert shards.supported([str(path)], items=["tea", "mate"], **how) is None
+    assert type(answers_of(path, **how)) is shards.Shards
+    assert answers_of(path, **how, encoding="cp1252") is None
 
 
 def right(found: np.ndarray) -> None:
@@ -116,26 +121,75 @@ def test_everybody_keeps_the_limit_also_if_a_worker_dies(files, monkeypatch, clu
 
     class Kill(distributed.SchedulerPlugin):
         def transition(self, key, start, finish, *args, worker="", **how):
-            if not killed and finish == "memory" and "_pieces" in key:
+            if not killed and finish == "memory" and "file-" in key:
                 killed.append(worker)
                 os.kill(pids[worker], signal.SIGKILL)
 
     if not cluster:
-        check(shards.open_shards(files, items_from_data=True))
+        check(shards.open_shards(files, Options(items_from_data=True)))
         return
     how = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.LocalCluster(**how) as workers:
-        found = shards.open_shards(files, items_from_data=True, scheduler=workers.scheduler_address)
+        found = shards.open_shards(
+            files, Options(items_from_data=True), scheduler=workers.scheduler_address
+        )
         with found.client as client:
             pids = client.run(os.getpid)
             workers.scheduler.add_plugin(Kill())
             check(found)
+            counts = [f"{name}.csv" for name in files]
+            for k, name in enumerate(counts):
+                Path(name).write_text(f"winner,loser,count\ni0,i1,{k + 1}\n")
+            how = {"items": ["i0", "i1"], "scheduler": workers.scheduler_address}
+            assert answers_of(counts, **how).data.tolist() == [[0, 10], [0, 0]]
     assert len(killed) == 1
 
 
 def check(found: shards.Shards) -> None:
-    assert found.parts > 8 and found.items == ("i0", "i1", "i2", "i3", "i4")
+    assert found.reader.parts > 8 and found.items == ("i0", "i1", "i2", "i3", "i4")
     tables = [found.exact("pairs", LIMIT) for _ in range(2)]
     right(tables[0])
     assert (tables[0] != tables[1]).any()  # drawn anew
     assert found.exact("net").tolist() == [0, *3 * [PEOPLE], -3 * PEOPLE]
+
+
+CELLS = st.sampled_from(
+    "tea|mate|café|cafe\u0301|Tea|tie|first|b|NA|'| tea|tea\xa0|te\u200ba|\ufefftea|x\0|%|NULL|\\|"
+    "tea|mate|tea|mate|tea\u200b|\t||\u2028tea|mate\x1f".split("|")
+)
+ROWS = st.lists(st.lists(CELLS, min_size=4, max_size=5).map(",".join), min_size=1, max_size=30)
+
+
+def by_person(answers) -> list[list[tuple[int, ...]]]:
+    """What each person answered, in any order."""
+    tied = np.zeros(answers.person.size) if answers.tied is None else answers.tied
+    rows = np.column_stack([*answers.data, tied])
+    return sorted(sorted(map(tuple, rows[answers.person == who])) for who in {*answers.person})
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(rows=ROWS, ties=st.booleans())
+def test_hostile_rows_mean_the_same_to_both_readers(tmp_path, rows, ties: bool) -> None:
+    """People, pairs and winners, row by row, whatever stands in the cells."""
+    path, names = tmp_path / "rows.csv", "first,second" if ties else "winner,loser"
+    first = "a,tea,mate,tea,x" if ties else "a,tea,mate,x,x"
+    path.write_text("\n".join([f"person,{names},{'winner' if ties else 'b'},c", first, *rows]))
+    how = {"items": ["tea", "café", "mate"], "missing": ["NA"], "labels": {"b": "mate"}}
+    how |= {"columns": {"person": "person"}, "ties": ["NULL"], "repeats": "keep"}
+    engine, plain = shards.open_shards([str(path)], Options(**how)), read_answers(path, **how)
+    assert engine.reader.parts == 1
+    assert by_person(engine.reader.answers([engine.part(0)])) == by_person(plain)
+    assert np.array_equal(engine.exact("pairs"), plain.exact("pairs"))
+
+
+def test_who_is_there_or_not_has_no_hash(tmp_path, monkeypatch) -> None:
+    """Two people may share one: the other reader, and no cluster, where that would tell."""
+    path = tmp_path / "answers.csv"
+    path.write_text("person,winner,loser\n" + "p0,tea,mate\n" * 9)
+    monkeypatch.setattr(reading, "LARGE", 0)
+    how = {"items": ["tea", "mate"]}
+    assert type(answers_of(path, **how)) is shards.Shards
+    assert type(answers_of(path, relation="add_remove", **how)) is Answers
+    found = shards.open_shards([str(path)], Options(**how))
+    with pytest.raises(ValueError, match="people who are known by a hash: allowed is 'replace'"):
+        rank_privately(found, epsilon=1, protect="comparison", relation="add_remove")

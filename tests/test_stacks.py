@@ -37,7 +37,7 @@ from dpbook.pages import (
 )
 from dpbook.pages import lower_bounds_by_reduction as reduction
 from dpbook.privacy import Edge, Person, WholeRanking
-from dpbook.rank import rank
+from dpbook.rank import places
 
 
 class Rows(tuple[Any, ...]):
@@ -237,7 +237,7 @@ CASES: dict[str, list[Case]] = {
     "ranking_to_signs": [one(reduction.ranking_to_signs, PLACES, 1)],
     "data_probabilities": [one(score_attack.data_probabilities, FIRST, NOISE[0])],
     "pair_scores": [one(score_attack.pair_scores, WINS, NOISE[0])],
-    "fitted_strengths": [one(rank.fitted_strengths, WINS)],
+    "fitted_strengths": [one(places.fitted_strengths, WINS)],
 }
 # Not a matter of rows: the abstract; lists of pairs; one value chosen from all settings; programs.
 APART = """Ranker.pmf Ranker.publish StandardNoise.release sensitivity check_mechanism
@@ -250,7 +250,7 @@ def listed() -> Iterator[str]:
     """The public functions and methods that take an array, or data; of pages, (..., n)."""
     wings = "estimators mechanisms models privacy rankers simulation lower_bounds optimum"
     pages = [f"pages.{page.name}" for page in pkgutil.iter_modules(dpbook.pages.__path__)]
-    for name in (*wings.split(), "rank.rank", *pages):
+    for name in (*wings.split(), "rank.places", *pages):
         module = importlib.import_module(f"dpbook.{name}")
         own = [v for v in vars(module).values() if getattr(v, "__module__", "") == module.__name__]
         shown = getattr(module, "__all__", None)

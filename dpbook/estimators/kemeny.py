@@ -55,6 +55,8 @@ def kemeny_fit(counts: ArrayLike, *, time_limit: float | None = None) -> KemenyF
     (array([0, 1, 2]), True)
     """
     table = check.square_table("counts", counts)
+    if np.abs(table).sum() > check.MOST_COUNT and (table == np.rint(table)).all():
+        raise ValueError("counts adds up to more than 2**53: allowed is less, or no bound is exact")
     seconds = np.inf if time_limit is None else check.positive("time_limit", time_limit)
     end = time.monotonic() + seconds
     search = _Search(table)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from functools import lru_cache, reduce
+from collections.abc import Iterator
+from functools import lru_cache, partial, reduce
 from itertools import combinations, combinations_with_replacement, permutations, product
 from math import exp, log
 from operator import add
@@ -56,15 +57,21 @@ def write_answers(path: Path, kind: str, people: int, seed: int) -> Path:
     return path
 
 
+def _first_bytes(keys: Iterator[Any], size: int) -> bytes:
+    """So many of the next keys."""
+    return next(keys).tobytes()[:size]
+
+
 @lru_cache(maxsize=4096)
 def kept_distribution(one: Contribution, statistic: str, limit: int | None, repeats: str) -> Pmf:
     """What one person's answers add to the numbers, with its chance, over all random orders."""
     data, size = np.array(one, dtype=np.int64).reshape(-1, 2).T, len(one)
     answers = Answers("comparisons", ITEMS[:3], data, np.zeros(size, np.int64), repeats=repeats)
     sums = Counter[tuple[int, ...]]()
-    for order in permutations(range(size)):
-        keys = np.array(order, dtype=np.uint64)
-        exact = answers.exact("net" if statistic == "net" else "pairs", limit, keys)
+    for orders in product(permutations(range(size)), repeat=2):  # of pairs, and of the rest
+        keys = iter(np.array(orders, dtype=np.uint64).reshape(2, size))
+        bits = partial(_first_bytes, keys)
+        exact = answers.exact("net" if statistic == "net" else "pairs", limit, bits)
         sums[tuple((exact.sum(axis=1) if statistic == "wins" else exact.ravel()).tolist())] += 1
     return {values: count / sums.total() for values, count in sums.items()}
 
@@ -108,7 +115,7 @@ def release_loss(
     """
     about: dict[str, Any] = {"max_answers": limit, "repeats": "one", "relation": "replace"} | how
     about["statistic"] = "pairs" if statistic == "pairs" else "net"
-    noise = Promise("comparisons", 3, "person", epsilon, **about).noise()
+    noise = Promise.of("comparisons", 3, "person", epsilon, **about).noise()
     rule = statistic, limit if kept else None, about["repeats"]
     pmfs = true_distributions(3, ((0, 1), (2, 0), (0, 2)), *rule)
     values, scale = np.array(sorted(set().union(*pmfs))), factor * float(noise.scale)

@@ -6,10 +6,10 @@ The command ``dpbook rank`` is this package on the command line.
 """
 
 from dpbook.rank.answers import Answers
-from dpbook.rank.files import BadFile
+from dpbook.rank.names import BadFile
 from dpbook.rank.promise import Promise
 from dpbook.rank.rank import rank_privately
-from dpbook.rank.reading import from_arrays, from_frame, read_answers
+from dpbook.rank.reading import from_frame, read_answers
 from dpbook.rank.release import Release
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "BadFile",
     "Promise",
     "Release",
-    "from_arrays",
     "from_frame",
     "rank_privately",
     "read_answers",

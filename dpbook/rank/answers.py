@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import prod
 from os import urandom
 from typing import Any
-from unicodedata import category, normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpbook import _validation as check
 from dpbook._typing import Ints
+from dpbook.rank.names import public_items
 
-MOST_ITEMS = 10_000
 MOST_PAIR_ITEMS = 1000
-MOST_COUNT = 2**53
 _CHUNK = 2**24  # entries of rankings at once
+_HIGH = np.uint64(44)  # bits of a hash but 20
+Bytes = Callable[[int], bytes] | None
+
+
+@dataclass(frozen=True)
+class Read:
+    """How answers came here: what may be said of it in public, decided before any look at them."""
+
+    words: str = "they were given as arrays"
+    typed: tuple[str, ...] = ()  # options that read a file in the same way
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +51,8 @@ class Answers:
         What it means that a ranking leaves out an item; the data have its rank, or -1.
     listed : bool
         The items were given by the caller; otherwise they are those that the data name.
+    read : Read
+        How they were read, for the statement.
 
     Examples
     --------
@@ -60,41 +69,50 @@ class Answers:
     repeats: str = "one"
     listed: bool = True
     unranked: str = "below"
+    read: Read = Read()
 
     def __post_init__(self) -> None:
         check.choice("kind", self.kind, ("comparisons", "rankings", "counts"))
         check.choice("repeats", self.repeats, ("one", "keep"))
         object.__setattr__(self, "items", public_items(self.items))
-        n, data = len(self.items), np.asarray(self.data)
+        data = np.asarray(self.data)
         if data.dtype.kind not in "iu":
             raise ValueError(f"data has type {data.dtype}: allowed are whole numbers")
-        fits = {"comparisons": (2, data.shape[-1]), "rankings": (len(data), n), "counts": (n, n)}
-        if data.ndim != 2 or data.shape != fits[self.kind]:
-            shapes = {"comparisons": "(2, N)", "rankings": f"(m, {n})", "counts": f"({n}, {n})"}
-            given = f"data of shape {data.shape} with kind = {self.kind!r}"
-            raise ValueError(f"{given}: allowed is the shape {shapes[self.kind]}")
-        most = MOST_COUNT if self.kind == "counts" else n - 1
-        low = -1 if self.kind == "rankings" else 0
+        check.shaped("data", data, data.ndim == 2, "a table")
+        n = len(self.items)
+        rows = (self.size,)
+        shape = {"comparisons": (2, *rows), "rankings": (*rows, n), "counts": (n, n)}[self.kind]
+        check.shaped("data", data, data.shape == shape, f"{shape} with kind = {self.kind!r}")
+        low = -int(self.kind == "rankings")
+        most = n - 1
+        if self.kind == "counts":
+            most = check.MOST_COUNT
+            if data.diagonal().any() or sum(data.ravel().tolist()) > most:
+                raise ValueError("data: allowed are zeros on the diagonal, and a sum up to 2**53")
         if data.size and not low <= data.min() <= data.max() <= most:
-            allowed = f"allowed are {low} to {most}"
-            raise ValueError(f"data holds {data.min()} to {data.max()}: {allowed}")
+            given = f"data holds {data.min()} to {data.max()}"
+            raise ValueError(f"{given}: allowed are {low} to {most}")
         if self.kind == "comparisons" and (data[0] == data[1]).any():
             raise ValueError("data compares an item with itself: allowed are two different items")
-        if self.kind == "counts" and (data.diagonal().any() or sum(data.ravel().tolist()) > most):
-            raise ValueError("data: allowed are zeros on the diagonal, and a sum up to 2**53")
-        size = data.shape[self.kind == "comparisons"]
-        for name, types, what in (
-            ("person", "iu", "whole numbers"),
-            ("tied", "b", "True or False"),
-        ):
-            if (values := getattr(self, name)) is None:
-                continue
-            if self.kind == "counts" or (name == "tied" and self.kind == "rankings"):
-                raise ValueError(f"{name} is given with kind = {self.kind!r}: allowed is None")
-            array = np.asarray(values)
-            if array.dtype.kind not in types or array.shape != (size,):
+        allowed = {"person": ("iu", "counts"), "tied": ("b", "counts or rankings")}
+        for name, (types, without) in allowed.items():
+            value = getattr(self, name)
+            array = np.asarray(value)
+            fits = array.dtype.kind in types and array.shape == rows
+            if value is not None and (self.kind in without or not fits):
                 given = f"{name} has shape {array.shape} and type {array.dtype}"
-                raise ValueError(f"{given}: allowed are {what}, {size} of them")
+                words = "whole numbers for persons, truth for ties"
+                raise ValueError(f"{given}: allowed is {rows} and {words}; no {without}")
+
+    @property
+    def _axis(self) -> int:
+        """Along which the answers are."""
+        return int(self.kind == "comparisons")
+
+    @property
+    def size(self) -> int:
+        """How many answers, or rankings."""
+        return self.data.shape[self._axis]
 
     @property
     def halves(self) -> bool:
@@ -105,55 +123,57 @@ class Answers:
         """How many answers each person gave, shape (people,)."""
         return np.unique(self._people(), return_counts=True)[1].astype(np.int64)
 
-    def keep(self, limit: int, random: NDArray[np.uint64] | None = None) -> Answers:
+    def keep(self, limit: int, random: Bytes = None) -> Answers:
         """At most so many answers of each person, chosen at random, whatever others answered.
 
-        The random numbers, one for each answer, come from the operating system by default.
+        The random bytes come from the operating system by default.
         """
         person = self._people()
         stays = np.ones(person.size, dtype=bool)
         if self.kind == "comparisons" and self.repeats == "one":
-            low, high = np.minimum(*self.data).astype(np.int64), np.maximum(*self.data)
-            stays[_beyond(1, random, person, low * len(self.items) + high)] = False
+            pair = np.sort(self.data, axis=0)
+            stays[_beyond(1, random, person, *pair)] = False
         rows = np.flatnonzero(stays)
-        left = None if random is None else random[rows]
-        stays[rows[_beyond(limit, left, person[rows])]] = False
+        stays[rows[_beyond(limit, random, person[rows])]] = False
         if stays.all():
             return self
-        data = self.data[stays] if self.kind == "rankings" else self.data[:, stays]
-        tied = None if self.tied is None else self.tied[stays]
-        return replace(self, data=data, person=person[stays], tied=tied)
+        more: dict[str, Any] = {}
+        if self.tied is not None:
+            more["tied"] = self.tied[stays]
+        data = self.data.compress(stays, axis=self._axis)
+        return replace(self, data=data, person=person[stays], **more)
 
-    def exact(
-        self, statistic: str, limit: int | None = None, random: NDArray[np.uint64] | None = None
-    ) -> Ints:
+    def exact(self, statistic: str, limit: int | None = None, random: Bytes = None) -> Ints:
         """The numbers without noise: wins minus losses, (n,), or wins of pairs, (n, n).
 
         Of at most `limit` answers of each person; wins of pairs in half wins if `halves`.
         """
-        check.choice("statistic", statistic, ("net", "pairs"))
+        net = check.choice("statistic", statistic, ("net", "pairs")) == "net"
         if limit is not None and self.person is not None:
             return self.keep(limit, random).exact(statistic)
-        n, net = len(self.items), statistic == "net"
+        n = len(self.items)
         if self.kind == "rankings":
-            of, shape = (_net_of_ranks, (n,)) if net else (_wins_of_ranks, (n, n))
-            size = max(1, _CHUNK // prod(shape))
-            parts = (of(self.data[k : k + size]) for k in range(0, len(self.data), size))
-            return np.asarray(sum(parts, np.zeros(shape, dtype=np.int64)))
+            of = _net_of_ranks if net else _wins_of_ranks
+            parts = np.array_split(self.data, 1 + self.data.size * n // _CHUNK)
+            return np.asarray(sum(map(of, parts)))
         if self.kind == "counts":
             table = self.data.astype(np.int64)
             return table.sum(axis=1) - table.sum(axis=0) if net else table
+        tied = self.tied
+        if tied is None:
+            tied = np.zeros(self.size, dtype=bool)
         first, second = self.data.astype(np.intp)  # bincount wants no other kind, anywhere
-        wins: Any = slice(None) if self.tied is None else ~self.tied
         if net:
-            won, lost = (np.bincount(row[wins], minlength=n) for row in (first, second))
+            won = np.bincount(first[~tied], minlength=n)
+            lost = np.bincount(second[~tied], minlength=n)
             return np.asarray(won - lost, dtype=np.int64)
-        code = first * n + second
-        table = np.bincount(code[wins], minlength=n * n).reshape(n, n)
-        if self.tied is not None:
-            half = np.bincount(code[self.tied], minlength=n * n).reshape(n, n)
+        pair = first * n + second
+        wins = np.bincount(pair[~tied], minlength=n * n)
+        table = wins.reshape(n, n).astype(np.int64)
+        if self.halves:
+            half = np.bincount(pair[tied], minlength=n * n).reshape(n, n)
             table = 2 * table + half + half.T
-        return np.asarray(table, dtype=np.int64)
+        return table
 
     def _people(self) -> Ints:
         if self.person is None:
@@ -161,52 +181,22 @@ class Answers:
         return np.asarray(self.person)
 
 
-def public_items(items: object) -> tuple[str, ...]:
-    """Names of items that may be printed: 2 or more, all different, without control characters."""
-    names = [] if isinstance(items, str | bytes) else list(items)  # type: ignore[call-overload]
-    for name in names:
-        if not isinstance(name, str) or not printable(name):
-            allowed = "allowed are names, not empty and without control characters"
-            raise ValueError(f"items contains {name!r:.60}: {allowed}")
-    clean = [clean_name(name) for name in names]
-    if twice := [name for name, times in Counter(clean).items() if times > 1]:
-        raise ValueError(f"items contains {twice[0]!r:.60} more than once: allowed is once")
-    if not 2 <= len(clean) <= MOST_ITEMS:
-        raise ValueError(f"items has {len(clean)} names: allowed are 2 to {MOST_ITEMS} items")
-    return tuple(clean)
-
-
-def clean_name(name: str) -> str:
-    """A name without spaces around it, in one spelling of its accents."""
-    name = name.strip()
-    return name if name.isascii() else normalize("NFC", name)
-
-
-def printable(name: str) -> bool:
-    """Whether a name says something, and nothing to a terminal."""
-    return bool(name.strip()) and not any(category(c) in ("Cc", "Cf", "Cs") for c in name.strip())
-
-
-def _beyond(limit: int, random: NDArray[np.uint64] | None, *groups: Ints) -> NDArray[np.intp]:
+def _beyond(limit: int, random: Bytes, *groups: Ints) -> NDArray[np.intp]:
     """Which answers are not among the first `limit` of their groups in a random order.
 
     Values are sorted many times faster than places, so that the places of larger groups alone are
     sorted, and of a few others.
     """
-    mixed, odd = np.zeros(groups[0].size, dtype=np.uint64), np.uint64(0x9E3779B97F4A7C15)
+    mixed = np.zeros(groups[0].size, dtype=np.uint64)
     for group in groups:
-        mixed = (mixed ^ group.astype(np.uint64)) * odd
-    values, high = np.sort(mixed), np.uint64(44)
+        mixed = (mixed ^ group.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+    values = np.sort(mixed)
     larger = np.zeros(2**20, dtype=bool)
-    larger[values[limit:][values[limit:] == values[:-limit]] >> high] = True
-    if not larger.any():
-        return np.zeros(0, dtype=np.intp)
-    rows = np.flatnonzero(larger[mixed >> high])
-    size = rows.size
-    keys = np.frombuffer(urandom(8 * size), dtype=np.uint64) if random is None else random[rows]
-    rows = rows[np.argsort(keys)]
-    for group in groups[::-1]:
-        rows = rows[np.argsort(group[rows], kind="stable")]
+    later = values[limit:]
+    larger[later[later == values[:-limit]] >> _HIGH] = True
+    rows = np.flatnonzero(larger[mixed >> _HIGH])
+    keys = np.frombuffer((random or urandom)(8 * rows.size), dtype=np.uint64)
+    rows = rows[np.lexsort([keys, *(group[rows] for group in groups)])]
     same = [group[rows[limit:]] == group[rows[:-limit]] for group in groups]
     return rows[limit:][np.logical_and.reduce(same)]
 
@@ -214,17 +204,23 @@ def _beyond(limit: int, random: NDArray[np.uint64] | None, *groups: Ints) -> NDA
 def _net_of_ranks(ranks: NDArray[np.integer]) -> Ints:
     """Items behind an item minus items ahead of it, over rankings (m, n), added up."""
     m, n = ranks.shape
-    at = np.where(ranks < 0, n, ranks).astype(np.intp) + (n + 1) * np.arange(m)[:, None]
-    count = np.bincount(at.ravel(), minlength=m * (n + 1)).reshape(m, n + 1)[:, :n]
-    up_to = np.cumsum(count, axis=1)
-    gain = np.zeros((m, n + 1), dtype=np.int64)  # of each rank; the last one for what is missing
-    gain[:, :n] = up_to[:, -1:] - 2 * up_to + count
-    return np.asarray(gain.ravel()[at].sum(axis=0))
+    row, item = np.nonzero(ranks >= 0)
+    rank = ranks[row, item]
+    at = np.bincount(row * n + rank, minlength=m * n).reshape(m, n)
+    up_to = at.cumsum(axis=1)
+    behind = up_to[row, -1] - up_to[row, rank]
+    ahead = up_to[row, rank] - at[row, rank]
+    net = np.zeros(n, dtype=np.int64)
+    np.add.at(net, item, behind - ahead)
+    return net
 
 
 def _wins_of_ranks(ranks: NDArray[np.integer]) -> Ints:
     """In half wins of the row against the column, over rankings (m, n), added up."""
-    one, other = ranks[:, :, None], ranks[:, None, :]
+    one = ranks[:, :, None]
+    other = ranks[:, None, :]
     half = (one >= 0) & (other >= 0)
     twice = (one < other).astype(np.int64) * 2 + (one == other)
-    return np.asarray((twice * half).sum(axis=0) * (1 - np.eye(ranks.shape[1], dtype=np.int64)))
+    table = (twice * half).sum(axis=0)
+    np.fill_diagonal(table, 0)
+    return np.asarray(table)

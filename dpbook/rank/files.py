@@ -1,151 +1,157 @@
-"""Files as rows of cells: CSV in any encoding, packed or not, and what in it cannot be used."""
+"""Text as rows of cells, in any encoding, packed or not."""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import io
-import os
 import re
 import sys
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from os import PathLike, fspath
-from typing import Any, NoReturn
+from typing import Any
 
-_LONGEST_LINE, _STEP, _MANY = 2**24, 2**16, 40_000
-COLUMNS = (
-    "person,winner,loser; person,first,second,winner; person,ranking; person,1,2,3; person and a "
-    "column for each item; or winner,loser,count"
-)
-ODD = re.compile("[\ud800-\udfff]")  # what stands for a byte of another encoding
+from dpbook.rank.layout import COLUMNS, Options, heading
+from dpbook.rank.names import fail
 
-Progress = Callable[[float], None]
-Rows = Iterator[tuple[int, list[str]]]
-
-
-class BadFile(ValueError):
-    """A file that cannot be read: names the file, the lines, the values, and what is allowed.
-
-    The message quotes the data: it is for their keeper, not for publication.
-    """
+_BLOCK = 2**16
+_ODD = re.compile("[\ud800-\udfff]")  # what stands for a byte of another encoding
+Rows = Iterator[tuple[int, list[str] | str]]  # a line's cells, or what is wrong with it
+_MAGIC = {
+    b"PAR1": "parquet",
+    b"\x1f\x8b": "gzip",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+    b"PK": "a spreadsheet or an archive",
+    b"\xd0\xcf": "a spreadsheet or an archive",
+    b"{": "JSON",
+    b"[": "JSON",
+}
 
 
-@dataclass
-class Found:
-    """What a file holds that cannot be used: how many rows of each kind, and the first of them."""
+def magic(file: Any) -> str:
+    """What the first bytes of a file say that it is."""
+    start = file.peek(4)[:4]
+    for sign, kind in _MAGIC.items():
+        if start.startswith(sign):
+            return kind
+    return "text"
 
-    number: Counter[str] = field(default_factory=Counter)
-    first: dict[str, list[str]] = field(default_factory=dict)
-    unlisted: Counter[str] = field(default_factory=Counter)  # names that are not on the list
 
-    def add(self, what: str, name: str, line: int, value: str) -> None:
-        self.number[what] += 1
-        if self.number[what] <= 3:
-            self.first.setdefault(what, []).append(f"{name}, line {line}: {short(value)}")
-
-    def add_name(self, name: str) -> None:
-        if name in self.unlisted or len(self.unlisted) < _MANY:
-            self.unlisted[name] += 1
-
-    def __str__(self) -> str:
-        return "\n".join(
-            f"  {count} x {what}{self._lines(what)}" for what, count in self.number.most_common()
-        )
-
-    def _lines(self, what: str) -> str:
-        some = "; ".join(self.first.get(what, []))
-        return f" ({some}{'; ...' * (self.number[what] > 3)})" if some else ""
+def kind_of(path: str) -> str:
+    """What a file is; the standard input is text."""
+    if path == "-":
+        return "text"
+    with open(path, "rb") as raw:
+        return magic(raw)
 
 
 @contextmanager
-def opened(
-    path: str | PathLike[str], encoding: str, progress: Progress | None, found: Found
-) -> Iterator[tuple[str, list[str], Rows]]:
-    """The name of a file, the cells of its first line, and its rows with their lines."""
-    given = fspath(path)
-    name = "standard input" if given == "-" else given
-    with sys.stdin.buffer if given == "-" else open(given, "rb") as raw:
-        file: Any = raw
-        if (magic := file.peek(4)[:4]) == b"PAR1":
-            from dpbook.rank.engine import rows_of
-
-            header, cells = rows_of(given)
-            yield name, header, enumerate(cells, 1)
-            return
-        size = os.fstat(file.fileno()).st_size if progress and given != "-" else 0
-        unpacked = gzip.GzipFile(fileobj=file) if magic[:2] == b"\x1f\x8b" else file
-        utf16 = magic[:2] in (b"\xff\xfe", b"\xfe\xff")
-        lines = _lines(name, unpacked, "utf-16" if utf16 else encoding)
-        header, separator = header_of(name, lines)
-        reader = csv.reader(lines, delimiter=separator, strict=True)
-        yield name, header, _watched(_rows(name, reader, len(header), found), file, size, progress)
-
-
-def _lines(name: str, raw: Any, encoding: str) -> Iterator[str]:
-    """Lines as text; single bytes in another encoding are kept, to be found in their cell."""
+def opened(path: str, options: Options) -> Iterator[Text]:
+    """A text of answers; single bytes in another encoding are kept, to be found in their cell."""
+    name = path
+    raw: Any = None
+    if path == "-":
+        name = "standard input"
+        raw = sys.stdin.buffer
     try:
-        text = io.TextIOWrapper(raw, encoding, "surrogateescape", newline="")
-    except LookupError:
-        allowed = "allowed is a name such as 'utf-8', 'cp1252' or 'utf-16'"
-        raise ValueError(f"encoding = {encoding!r:.40}: {allowed}") from None
-    with text:
+        with raw or open(path, "rb") as file:
+            if magic(file) == "gzip":
+                file = gzip.GzipFile(fileobj=file)
+            encoding = options.encoding
+            what = magic(file)
+            if what == "utf-16":
+                encoding = what
+            elif what != "text":
+                fail(name, f"the file is {what}", "a table that is saved as CSV")
+            with io.TextIOWrapper(file, encoding, "surrogateescape", newline="") as text:
+                yield Text(name, text, options)
+    except UnicodeError:
+        allowed = "that encoding, or another --encoding"
+        fail(name, f"the file is not in the encoding {options.encoding}, or not whole", allowed)
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        fail(name, "the file is packed by gzip and damaged", "a whole one")
+
+
+class Text:
+    """A text of answers, of which the names of the columns are read.
+
+    A tab-separated text without quotes in line 1 has none: there they are letters.
+    """
+
+    def __init__(self, name: str, text: Any, options: Options) -> None:
+        self.name = name
+        self.text = text
+        self.options = options
+        first = self._record().removeprefix("\ufeff")
+        separator = options.separator
+        if named := re.fullmatch("sep=(.)", first.strip(), re.IGNORECASE):
+            separator = named[1]
+            first = self._record()
+        if not first.strip():
+            fail(name, "the file is empty or begins with an empty line", COLUMNS)
+        if _ODD.search(first):
+            fail(name, "line 1 is in another encoding", "UTF-8, or --encoding, as in cp1252")
+        outside = re.sub('"[^"]*"', "", first)
+        self.separator = separator or max(",;\t", key=outside.count)
+        self.quotes = self.separator != "\t" or '"' in first
+        self.end = first[len(first.rstrip("\r\n")) :] or "\n"
+        records = [first]
+        while len(records) < options.header_lines:
+            records.append(self._record())
+        self.lines = "".join(records).count(self.end) + bool(named)
         try:
-            while line := text.readline(_LONGEST_LINE):
-                if len(line) == _LONGEST_LINE:
-                    fail(name, "a line is longer than 2**24 characters", "shorter lines")
-                yield line
-        except UnicodeError:
-            fail(name, f"the file is not in {encoding}", "that encoding, or another --encoding")
-        except (EOFError, gzip.BadGzipFile, zlib.error):
-            fail(name, "the file is packed by gzip and damaged", "a whole one")
+            self.header = heading(list(self._reader(records)))
+        except csv.Error as error:
+            fail(name, f"line 1: {error}", COLUMNS)
 
+    def _reader(self, lines: Iterable[str]) -> Any:
+        how: dict[str, Any] = {"delimiter": self.separator, "strict": True}
+        if not self.quotes:
+            how["quoting"] = csv.QUOTE_NONE
+        return csv.reader(lines, **how)
 
-def header_of(name: str, lines: Iterator[str]) -> tuple[list[str], str]:
-    """Cells of the first line, and what separates them."""
-    first = next(lines, "").removeprefix("\ufeff")
-    separator = max(",;\t", key=first.count)  # the comma, where there is none
-    if re.fullmatch("sep=.", first.strip(), re.IGNORECASE):
-        separator, first = first.strip()[4], next(lines, "")
-    if not first.strip():
-        fail(name, "the file is empty or begins with an empty line", COLUMNS)
-    if ODD.search(first):
-        fail(name, "line 1 is in another encoding", "UTF-8, or --encoding, as in cp1252")
-    try:
-        return next(csv.reader([first], delimiter=separator, strict=True)), separator
-    except csv.Error as error:
-        fail(name, f"line 1: {error}", COLUMNS)
+    def _record(self) -> str:
+        """A line of the header: it ends where its quotes end."""
+        record = line = str(self.text.readline())
+        while line and record.count('"') % 2:
+            line = self.text.readline()
+            record += line
+        return record
 
+    def _lines(self) -> Iterator[str]:
+        """Lines that end as line 1 does: any other sign of an end is a letter, of its row alone."""
+        rest = ""
+        while block := self.text.read(_BLOCK):
+            *whole, rest = (rest + block).split(self.end)
+            for line in whole:
+                yield line + "\n"
+        yield rest + "\n"
 
-def _rows(name: str, reader: Any, width: int, found: Found) -> Rows:
-    """Rows of all columns. After an odd quote nobody knows where a row ends, and who wrote it."""
-    csv.field_size_limit(2**31 - 1)
-    try:
-        for row in reader:
-            if len(row) == width:
-                yield reader.line_num + 1, row
-            elif "".join(row).strip():
-                cells = f"{len(row)} columns where line 1 has {width}"
-                found.add("another number of columns", name, reader.line_num + 1, cells)
-    except csv.Error as error:
-        fail(name, f"line {reader.line_num + 1}: {error}", "CSV, where quotes come in pairs")
+    def rows(self) -> Rows:
+        """Cells of each line, or what is wrong with it; blank lines are left out.
 
-
-def _watched(rows: Rows, file: Any, size: int, progress: Progress | None) -> Rows:
-    for count, row in enumerate(rows):
-        if progress and size and count % _STEP == 0:
-            progress(file.tell() / size)
-        yield row
-
-
-def fail(name: str, what: str, allowed: str) -> NoReturn:
-    """Refuse a file."""
-    raise BadFile(f"{name}: {what}: allowed is {allowed}")
-
-
-def short(value: str) -> str:
-    """A value in quotes, cut where it is long."""
-    return repr(value if len(value) <= 40 else f"{value[:37]}...")
+        After an odd quote nobody knows where a row ends, and who wrote it. So a line is a row, and
+        a row of several lines refuses the file, unless its keeper says that it may have some.
+        """
+        csv.field_size_limit(2**31 - 1)
+        reader = self._reader(self._lines())
+        width = len(self.header)
+        row: list[str] | str | None = []
+        while row is not None:
+            line = reader.line_num + 1
+            try:
+                row = next(reader, None)
+            except csv.Error:
+                row = "quotes or line breaks in disorder"
+            if reader.line_num > line and not self.options.line_breaks:
+                what = f"line {self.lines + line}: a quote is open at the end of the line"
+                allowed = "a line for each row, or --line-breaks if the program that wrote FILE "
+                fail(self.name, what, f"{allowed}puts cells with line breaks in quotes")
+            if isinstance(row, list) and len(row) != width:
+                if not "".join(row).strip():
+                    continue
+                row = f"{len(row)} columns where line 1 has {width}"
+            if row is not None:
+                yield self.lines + line, row

@@ -1,10 +1,9 @@
-"""What was released of some data: a line of JSON before the noise is drawn, and one after."""
+"""What was released of some data: a line of JSON for each release, before its noise is drawn."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -15,40 +14,27 @@ from hashlib import file_digest, sha256
 from math import exp
 from os import PathLike, fspath
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import dpbook
+from dpbook.rank.names import fraction_of
+from dpbook.rank.promise import Promise, exact
 
-if TYPE_CHECKING:
-    from dpbook.rank.promise import Promise
-
-_PROMISED = "protect relation epsilon delta statistic only max_answers".split()
-_ALLOWED = "allowed is a ledger that this command wrote"
 Path = str | PathLike[str]
 
 
 @dataclass(frozen=True)
-class Ledger:
-    """The path of a ledger, and the SHA-256 of the data that it belongs to."""
-
-    path: Path
-    data: str | None = None
-
-    def __fspath__(self) -> str:
-        return fspath(self.path)
-
-
-@dataclass(frozen=True)
 class Sum:
-    """Releases, and the sums of their epsilons and deltas."""
+    """What releases lose together."""
 
-    count: int = 0
     epsilon: Fraction = Fraction()
     delta: Fraction = Fraction()
 
+    def __add__(self, other: Sum) -> Sum:
+        return Sum(self.epsilon + other.epsilon, self.delta + other.delta)
+
     def __str__(self) -> str:
-        delta = f" and delta {1.01 * float(self.delta):.2g} at most" if self.delta else ""
-        return f"{exactly(self.epsilon)}{delta}, in {self.count} release{'s' * (self.count > 1)}"
+        return f"{self.epsilon} (and delta {1.01 * float(self.delta):.2g})"
 
 
 @dataclass(frozen=True)
@@ -65,95 +51,66 @@ class Spent:
     budget: Fraction | None = None
 
     def __str__(self) -> str:
-        lines = [f"{self.person} to protect a person"] if self.person.count else []
-        if self.comparison.count > self.person.count:
-            lines.append(f"{self.comparison} to protect one comparison")
-        if single := self.comparison.epsilon - self.person.epsilon:
-            lines.append(f"a person lost up to {exactly(single)} more for each answer they gave")
-        of = "" if self.budget is None else f", of a budget of {exactly(self.budget)}"
-        return f"epsilon spent on these data{of}: {'; '.join(lines)}"
+        single = self.comparison.epsilon - self.person.epsilon
+        words = f"epsilon spent on these data (budget: {self.budget}): {self.person} to protect a "
+        words += f"person; {self.comparison} to protect one comparison; a person lost up to "
+        return words + f"{single} more for each answer they gave"
 
 
-def charge(
-    path: Path, promise: Promise, items: Sequence[str] = (), budget: Any = None, dry: bool = False
-) -> Spent:
-    """Write a release into the ledger, before its noise is drawn (but if `dry`); the sums with it.
+def charge(path: Path, promise: Promise, *, budget: Any = None, data: str | None = None) -> Spent:
+    """Write a release into the ledger, before its noise is drawn; the sums with it.
 
-    A ledger belongs to one data set; the first budget that is given holds for all later releases.
+    A ledger belongs to one data set, whose SHA-256 is the `data`; the first budget that is given
+    holds for all later releases.
     """
-    if os.path.exists(path) and not os.path.isfile(path):  # a device may have no end
-        raise ValueError(f"{fspath(path)} is no file: {_ALLOWED}")
     entry: dict[str, Any] = {
         "id": token_hex(8),
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
-        **{name: getattr(promise, name) for name in _PROMISED},
-        "items": len(items),
-        "items_sha256": sha256("\n".join(items).encode()).hexdigest(),
-        "data_sha256": getattr(path, "data", None),
+        **vars(promise),
+        "data_sha256": data,
         "version": dpbook.__version__,
     }
-    with _alone(os.devnull if dry and not os.path.exists(path) else path, dry) as (file, text):
+    with _alone(path) as (file, text):
         before = _sums(fspath(path), text)
-        limit = before.budget if budget is None else budget_of(budget)
-        if before.budget and before.budget != limit:
-            allowed = f"allowed is {exactly(before.budget)}, as the ledger says"
+        limit = before.budget
+        if budget is not None:
+            limit = budget_of(budget)
+        if before.budget not in (None, limit):
+            allowed = f"allowed is {before.budget}, as the ledger says"
             raise ValueError(f"budget = {budget!s:.60}: {allowed}")
-        after = _with(before, entry | {"budget": limit})
-        spent, now = before.comparison.epsilon, after.comparison.epsilon  # the larger of both sums
+        entry["budget"] = limit
+        after = _with(before, entry)
+        spent = before.comparison.epsilon  # the larger of both sums
+        now = after.comparison.epsilon
         if limit is not None and now > limit:
-            said = map(exactly, (limit, spent, now - spent, max(limit - spent, Fraction())))
-            words = "{}, of which {} is spent, and this release takes {}: allowed is up to {}"
-            raise ValueError("budget = " + words.format(*said))
-        if not dry:
-            _append(file, entry | {"budget": limit}, text)
+            given = f"budget = {limit}, of which {spent} is spent, and this release takes"
+            left = max(limit - spent, Fraction())
+            raise ValueError(f"{given} {now - spent}: allowed is up to {left}")
+        _append(file, entry, text)
     return after
 
 
-def settle(path: Path, spent: Spent, output: str) -> None:
-    """Write the digest of the output into the ledger, if it can be: the output must not be lost."""
-    with suppress(OSError), _alone(path) as (file, text):
-        digest = sha256(output.encode()).hexdigest()
-        _append(file, {"id": spent.id, "output_sha256": digest}, text)
-
-
 def fingerprint(files: Sequence[Path]) -> str | None:
-    """SHA-256 of a file, or of the lines with those of several; None for what is read but once."""
-    digests = []
+    """SHA-256 of the files, one after the other; None for what is read but once."""
     if not all(map(os.path.isfile, files)):
         return None
+    digest = sha256()
     for name in files:
         with open(name, "rb") as file:
-            digests.append(file_digest(file, "sha256").hexdigest())
-    return digests[0] if len(digests) == 1 else sha256("\n".join(digests).encode()).hexdigest()
-
-
-def fraction_of(text: str) -> Fraction:
-    """The fraction that a text says exactly; else a ValueError, as where it would never end."""
-    if len(text) > 80 or not re.fullmatch(r"[^eE]*([eE][+-]?\d\d?)?", text):
-        raise ValueError
-    return Fraction(text)
+            file_digest(file, lambda: digest)
+    return digest.hexdigest()
 
 
 def budget_of(value: object) -> Fraction:
     """What the releases of some data may lose together."""
-    with suppress(ValueError, ArithmeticError):
-        if (budget := fraction_of(str(value))) > 0:
-            return budget
-    raise ValueError(f"budget = {value!s:.60}: allowed is a number above 0, as 3 or 1/2")
-
-
-def exactly(value: Fraction) -> str:
-    """A number >= 0 in decimals if they end, otherwise as a fraction."""
-    digits = next((k for k in range(81) if (value * 10**k).denominator == 1), 0)
-    whole, rest = divmod((value * 10**digits).numerator, 10**digits)
-    return f"{whole}.{rest:0{digits}}" if digits else str(value)
+    return exact("budget", value, "1e-6", "1e9", "a number above 0, as 3 or 1/2")
 
 
 @contextmanager
-def _alone(path: Path, dry: bool = False) -> Iterator[tuple[BinaryIO, str]]:
+def _alone(path: Path) -> Iterator[tuple[BinaryIO, str]]:
     """The file, open for reading and appending, and locked where the system can; and its text."""
     own = partial(os.open, mode=0o600)  # it tells of the data: for its keeper
-    with open(path, "rb" if dry else "a+b", opener=own) as file:
+    with open(path, "a+b", opener=own) as file:
         with suppress(ModuleNotFoundError):
             import fcntl
 
@@ -164,41 +121,44 @@ def _alone(path: Path, dry: bool = False) -> Iterator[tuple[BinaryIO, str]]:
 
 def _append(file: BinaryIO, entry: dict[str, Any], text: str) -> None:
     """One line more; a last line without its end gets it first."""
-    start = "\n" if text and not text.endswith("\n") else ""
-    file.write(f"{start}{json.dumps(entry, default=str)}\n".encode())
+    line = f"{json.dumps(entry, default=str)}\n"
+    if text and not text.endswith("\n"):
+        line = f"\n{line}"
+    file.write(line.encode())
     file.flush()
     os.fsync(file.fileno())
 
 
 def _sums(name: str, text: str) -> Spent:
     """All releases of a ledger, added up; what is no line of a ledger is refused."""
-    spent, known = Spent(), set[str]()
+    spent = Spent()
     for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
         try:
-            entry = json.loads(line) if line.strip() else {"output_sha256": ""}
-            if "output_sha256" not in entry:
+            entry = json.loads(line)
+            if "output_sha256" not in entry:  # which earlier versions wrote after the draw
                 spent = _with(spent, entry)
-                known.add(spent.id)
-            elif line.strip():
-                known.remove(entry["id"])
-        except (ValueError, KeyError, TypeError, ArithmeticError, AttributeError, RecursionError):
+        except Exception:  # whatever somebody wrote there
             what = f"{name}, line {number}: {line!r:.60} is no release"
-            raise ValueError(f"{what}: {_ALLOWED}") from None
+            raise ValueError(f"{what}: allowed is a ledger that this command wrote") from None
     return spent
 
 
 def _with(spent: Spent, entry: dict[str, Any]) -> Spent:
     """The sums with one release more; an error if the entry is none."""
-    epsilon, delta = (fraction_of(str(entry.get(name, 0))) for name in ("epsilon", "delta"))
-    budget = spent.budget if entry.get("budget") is None else budget_of(entry["budget"])
-    persons = {"person": 1, "comparison": 0}[entry["protect"]]
-    if epsilon <= 0 or not 0 <= delta < 1 or spent.budget not in (None, budget):
+    epsilon = fraction_of(str(entry["epsilon"]))
+    delta = fraction_of(str(entry.get("delta", 0)))
+    if epsilon <= 0 or not 0 <= delta < 1:
         raise ValueError
     if {"replace": False, "add_remove": True}[entry.get("relation", "replace")]:
         delta *= 1 + Fraction(exp(epsilon) * (1 + 1e-9))  # of two steps, rounded up
         epsilon *= 2
-    person, comparison = (
-        Sum(old.count + k, old.epsilon + k * epsilon, old.delta + k * delta)
-        for old, k in ((spent.person, persons), (spent.comparison, 1))
-    )
-    return Spent(str(entry.get("id", "")), person, comparison, budget)
+    budget = spent.budget
+    if budget is None and entry.get("budget"):
+        budget = budget_of(entry["budget"])
+    one = Sum(epsilon, delta)
+    person = spent.person + one
+    if entry["protect"] == "comparison":
+        person = spent.person
+    return Spent(str(entry.get("id", "")), person, spent.comparison + one, budget)

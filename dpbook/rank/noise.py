@@ -7,11 +7,11 @@ Permute-and-flip publishes the best items alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
-from itertools import chain, combinations
-from math import ceil, comb, erfc, exp, expm1, log, log1p, sqrt
+from itertools import combinations
+from math import ceil, exp, expm1, log, log1p, sqrt
 from os import urandom
 from typing import Any
 
@@ -19,8 +19,12 @@ import numpy as np
 
 from dpbook import _validation as check
 from dpbook._typing import Ints
-from dpbook.mechanisms import noise as exact
 from dpbook.mechanisms.knorm import root_noise, zonotope_noise
+from dpbook.mechanisms.noise import (
+    bernoulli_exp_of,
+    discrete_gaussian_noise,
+    discrete_laplace_noise,
+)
 
 
 class SystemBits(check.WholeNumbers):
@@ -28,22 +32,18 @@ class SystemBits(check.WholeNumbers):
 
     def integers(self, low: Any, high: Any, size: Any = None, *, endpoint: bool = False) -> Any:
         """As of a NumPy generator: from low to below high, or to high; arrays are allowed."""
-        first, last = np.asarray(low, np.int64), np.asarray(high, np.int64) - (not endpoint)
-        if (last < first).any():
+        number = np.subtract(high, low, dtype=np.int64) + endpoint
+        if np.any(number < 1):
             raise ValueError("low >= high: allowed is a range that is not empty")
-        sides = () if size is None else check.shape("size", size)
-        shape = np.broadcast_shapes(first.shape, last.shape, sides)
-        span = np.broadcast_to((last - first).astype(np.uint64), shape).ravel()
-        mask = span.copy()  # all bits up to the highest one
-        for k in (1, 2, 4, 8, 16, 32):
-            mask |= mask >> np.uint64(k)
-        out, todo = np.empty(span.size, dtype=np.uint64), np.arange(span.size)
-        while todo.size:
-            drawn = np.frombuffer(urandom(8 * todo.size), dtype=np.uint64) & mask[todo]
-            good = drawn <= span[todo]  # all of them equally likely
-            out[todo[good]] = drawn[good]
-            todo = todo[~good]
-        return (out.astype(np.int64).reshape(shape) + first)[()]
+        if size is not None:
+            number = np.broadcast_to(number, check.shape("size", size))
+        # 63 bits; below a multiple of the number all remainders are equally likely
+        fair = 2**63 - 1 - (2**63 - 1) % number
+        drawn = np.full(np.shape(number), fair)
+        while (late := drawn >= fair).any():
+            words = np.frombuffer(urandom(8 * late.sum()), dtype=np.int64)
+            drawn[late] = words & (2**63 - 1)
+        return drawn % number + low
 
 
 @dataclass(frozen=True)
@@ -61,27 +61,20 @@ class Noise:
     delta: float = 0.0
     sampler: str = "book"
 
-    def draw(self, rng: np.random.Generator | SystemBits) -> Ints:
-        """The noise, (n,), by whole numbers of ``rng`` alone, or by OpenDP."""
+    def draw(self, rng: np.random.Generator | SystemBits, size: tuple[int, ...] = ()) -> Ints:
+        """The noise, (*size, n), by whole numbers of ``rng`` alone; by OpenDP once."""
         if self.sampler == "opendp":  # which sees no data, and can quote none in an error
-            return np.array(_opendp(self.n, float(self.scale))([0] * self.n), dtype=np.int64)
-        return self._drawn(1, check.generator(rng))[0]
+            measure = _opendp(self.n, float(self.scale))
+            return np.array(measure([0] * self.n), dtype=np.int64)
+        sampler = _SAMPLERS[self.kind]
+        if self.kind in ("root", "zonotope"):
+            return np.asarray(sampler(self.n, self.scale, size, rng=rng))
+        return np.asarray(sampler(self.scale, (*size, self.n), rng=rng))
 
     def simulate(self, size: int, rng: np.random.Generator) -> Ints:
         """Noise of the same law, (size, n), for experiments and never for a release."""
-        b, shape = float(self.scale), (size, self.n)
-        if self.kind == "laplace":
-            return _waits(b, shape, rng)
-        if self.kind != "root":
-            return self._drawn(size, rng)
-        out, todo = np.empty(shape, dtype=np.int64), np.arange(size)
-        while todo.size:  # as `root_noise`
-            x = _waits(2 * b, (todo.size, self.n - 1), rng)
-            last = -x.sum(axis=1)
-            kept = rng.random(todo.size) < np.exp(-np.abs(last) / (2 * b))
-            out[todo[kept], :-1], out[todo[kept], -1] = x[kept], last[kept]
-            todo = todo[~kept]
-        return out
+        book = replace(self, scale=rounded_up(self.scale), sampler="book")
+        return book.draw(rng, (size,))
 
     def choose(self, net: Ints, k: int, rng: np.random.Generator | SystemBits) -> Ints:
         """The k best items by permute-and-flip, in the order of the items.
@@ -89,11 +82,12 @@ class Noise:
         Every set of k is accepted with chance exp(-gap / scale), by its gap to the largest sum. One
         of the accepted is drawn: the first of them, if all sets were tried in random order.
         """
-        bits, every = check.generator(rng), chain.from_iterable(combinations(range(self.n), k))
-        sets = np.fromiter(every, dtype=np.int64, count=k * comb(self.n, k)).reshape(-1, k)
-        sums, (p, q) = net[sets].sum(axis=1), self.scale.as_integer_ratio()
+        bits = check.generator(rng)
+        sets = np.array(list(combinations(range(self.n), k)))
+        sums = net[sets].sum(axis=1)
+        p, q = self.scale.as_integer_ratio()
         gaps = (sums.max() - sums).astype(object) * q
-        accepted = np.flatnonzero(exact.bernoulli_exp_of(gaps, p, bits))
+        accepted = np.flatnonzero(bernoulli_exp_of(gaps, p, bits))
         return np.asarray(sets[accepted[bits.integers(0, accepted.size)]])
 
     @property
@@ -103,41 +97,26 @@ class Noise:
             return sqrt(2 * self.scale)  # at most
         if self.kind == "laplace":
             return 2 * exp(-0.5 / self.scale) / -expm1(-1 / self.scale)
-        square = (_sample(self, 0.25).astype(float) ** 2).mean()
-        return sqrt(2 * square * self.n / (self.n - 1))  # each row adds up to 0
+        each = _sample(self, self._rows // 4).std()  # a row adds up to 0
+        return float(each * sqrt(2 * self.n / (self.n - 1)))
 
     def width(self, miss: float) -> int:
         """All differences of two noises lie within it, but with probability ``miss``.
 
-        For independent noise of many numbers by its law. Otherwise it is simulated: an order
-        statistic that is too small with a probability of at most 1e-6.
+        For independent Laplace noise by its law. Otherwise it is simulated: an order statistic that
+        is too small with a probability of at most 1e-6.
         """
         from scipy.special import bdtrik
 
-        check.probability("miss", miss, zero=False, one=False)
         if self.kind == "laplace":
-            q, each = exp(-1 / self.scale), -expm1(log1p(-miss) / self.n)
-            return 2 * max(0, ceil(self.scale * log(2 / ((1 + q) * each)) - 1))
-        if self.kind == "gaussian" and self.n > 200:  # subgaussian, of twice the variance
-            return ceil(sqrt(4 * self.scale * log(self.n * (self.n - 1) / miss)))
-        spread = np.sort(np.ptp(_sample(self, least=ceil(30 / miss)), axis=1))
+            q = exp(-1 / self.scale)
+            each = -expm1(log1p(-miss) / self.n)
+            least = ceil(self.scale * log(2 / ((1 + q) * each))) - 1
+            return 2 * max(0, least)
+        rows = max(self._rows, ceil(30 / miss))
+        spread = np.sort(np.ptp(_sample(self, rows), axis=1))
         above = int(bdtrik(1e-6, spread.size, miss))  # at least so many, with chance 1 - 1e-6
         return int(spread[-1 - above])
-
-    def reversal(self, margin: int) -> float:
-        """Chance that two noises differ by the lead, a whole number >= 0, or more.
-
-        Where it is simulated, it is never below one over the number of simulations.
-        """
-        if self.kind == "gaussian":  # nearly: the sum as an integral
-            return erfc((margin - 0.5) / (2 * sqrt(self.scale))) / 2
-        if self.kind == "laplace":  # k: ((1-q)/(1+q))^2 q^|k| (|k| + (1+q^2)/(1-q^2)), q = e^(-1/b)
-            q, rest = exp(-1 / self.scale), -expm1(-1 / self.scale)
-            tail = (1 + q * q) / (1 + q) + margin * rest + q
-            return exp(-margin / self.scale) * tail / (1 + q) ** 2
-        apart = np.diff(_sample(self), axis=1)  # of any two: all are alike
-        seen = int((apart >= margin).sum() + (apart <= -margin).sum())
-        return max(seen, 1) / (2 * apart.size)
 
     @property
     def words(self) -> str:
@@ -149,22 +128,28 @@ class Noise:
             "laplace": "independent discrete Laplace noise of scale",
             "gaussian": "independent discrete Gaussian noise of variance",
         }[self.kind]
-        short = len(str(self.scale)) <= 12
-        return f"{name} {self.scale if short else format(float(self.scale), '.6g')}"
+        return f"{name} {float(self.scale):.6g}"
 
-    def _drawn(self, size: int, rng: np.random.Generator) -> Ints:
-        draw: Any = {"root": root_noise, "zonotope": zonotope_noise}.get(self.kind)
-        if draw:
-            return np.asarray(draw(self.n, self.scale, (size,), rng=rng))
-        draw = exact.discrete_gaussian_noise
-        draw = exact.discrete_laplace_noise if self.kind == "laplace" else draw
-        return np.asarray(draw(self.scale, (size, self.n), rng=rng))
+    @property
+    def _rows(self) -> int:
+        """How many are simulated."""
+        return min(max(100_000 // self.n, 1000), 10_000)
+
+
+_SAMPLERS: dict[str, Any] = {
+    "root": root_noise,
+    "zonotope": zonotope_noise,
+    "laplace": discrete_laplace_noise,
+    "gaussian": discrete_gaussian_noise,
+}
 
 
 def rounded_up(scale: Fraction) -> Fraction:
     """The scale, or a slightly larger one whose terms fit the samplers: below 2^50."""
-    unit, fits = 2**49 // ceil(scale), max(scale.as_integer_ratio()) < 2**50
-    return scale if fits else Fraction(ceil(scale * unit), unit)
+    if max(scale.as_integer_ratio()) < 2**50:
+        return scale
+    unit = 2**49 // ceil(scale)
+    return Fraction(ceil(scale * unit), unit)
 
 
 def opendp_scale(l1: int, epsilon: Fraction) -> Fraction:
@@ -176,24 +161,14 @@ def opendp_scale(l1: int, epsilon: Fraction) -> Fraction:
 
 
 def _opendp(n: int, scale: float) -> Any:
-    try:
-        import opendp.prelude as dp
-    except ModuleNotFoundError:
-        allowed = "allowed is 'book', or pip install '.[release]' in the sources"
-        raise ValueError(f"sampler = 'opendp': OpenDP is not installed: {allowed}") from None
+    import opendp.prelude as dp  # of the extra `release`
+
     dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(T="i64"), size=n), dp.l1_distance(T="i64")
-    return dp.m.make_laplace(*space, scale=scale)
+    numbers = dp.vector_domain(dp.atom_domain(T="i64"), size=n)
+    return dp.m.make_laplace(numbers, dp.l1_distance(T="i64"), scale=scale)
 
 
 @cache
-def _sample(noise: Noise, share: float = 1, least: int = 0) -> Ints:
+def _sample(noise: Noise, rows: int) -> Ints:
     """The same draws for the same noise: nothing private is in them."""
-    rows = int(share * min(max(200_000 // noise.n, 1000), 10_000))
-    return noise.simulate(max(rows, least), np.random.default_rng(0))
-
-
-def _waits(scale: float, shape: tuple[int, ...], rng: np.random.Generator) -> Ints:
-    """Discrete Laplace noise with floats: a difference of two waits."""
-    first, second = rng.geometric(-expm1(-1 / scale), size=(2, *shape)).astype(np.int64)
-    return np.asarray(first - second)
+    return noise.simulate(rows, np.random.default_rng(0))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from os import PathLike
 
 import numpy as np
 from scipy.special import expit
@@ -15,106 +13,90 @@ from dpbook._typing import Array
 from dpbook.models.people import net_wins
 from dpbook.rank.promise import Promise
 
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """What to expect of a release if the strengths of the items are equally spaced.
-
-    ``spreads`` are log-odds with which the best item beats the worst one; ``values``, (columns,
-    spreads), are means over simulated data sets, and ``errors`` their standard errors.
-    """
-
-    heading: str
-    spreads: tuple[float, ...]
-    columns: tuple[str, ...]
-    values: Array
-    errors: Array
-    note: str
-
-    def __str__(self) -> str:
-        rows = [("best beats worst", *self.columns)]
-        for spread, row in zip(self.spreads, self.values.T, strict=True):
-            cells = [f"{100 * x:.3g} %" for x in row[:4].round(4)] + [f"{x:.1f}" for x in row[4:]]
-            rows.append((f"{100 * expit(spread):.0f} times in 100", *cells))
-        wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        table = ["  ".join(map(str.rjust, row, wide)) for row in rows]
-        return "\n".join([self.heading, "", *table, "", self.note])
-
-    def plot(self, path: str | PathLike[str]) -> None:
-        """Draw the percentages into a file, in the format that its name ends with."""
-        try:
-            from matplotlib.figure import Figure
-        except ModuleNotFoundError:
-            allowed = "allowed is a plan without a picture, or pip install matplotlib"
-            raise ValueError(f"plot = {path!r}: matplotlib is not installed: {allowed}") from None
-        axes = (figure := Figure(layout="constrained")).subplots()
-        for k, name in enumerate(self.columns[:4]):
-            y, bar = 100 * self.values[k], 196 * self.errors[k]
-            axes.errorbar(self.spreads, y, bar, fmt="-" + "osDv"[k], label=name)
-        axes.set_xticks(self.spreads, [f"{100 * expit(spread):.0f}" for spread in self.spreads])
-        axes.set(xlabel="times in 100 that the best beats the worst", ylabel="%", ylim=(-2, 102))
-        axes.legend()
-        figure.savefig(path)
+SPREADS = (0.5, 1.0, 2.0, 4.0)  # log-odds with which the best item beats the worst one
+SIZE = 500  # data sets
 
 
-def planned(
+def planned(promise: Promise, people: int, *, rng: np.random.Generator) -> str:
+    """What to expect of a release, in sentences, if the strengths are equally spaced."""
+    check.choice("statistic, with a plan", promise.statistic, ("net",))
+    noise = promise.noise()
+    found, bound = simulated(promise, people, SPREADS, SIZE, rng=rng)
+    lines = [f"{promise.n_items} items, {people:,} people. Noise: {noise.words}."]
+    for k, spread in enumerate(SPREADS):
+        lines.append(f"\nIf the best item beats the worst {100 * expit(spread):.0f} times in 100:")
+        for sentence, values in found.items():
+            lines.append(f"    {sentence.format(values[k].mean())}")
+    lines.append(
+        f"\n{SIZE} simulated data sets: a standard error is {50 / SIZE**0.5:.1f} % at most."
+    )
+    if bound:
+        lines.append(f"Normal net wins move it by up to {100 * bound:.2g} % (Berry and Esseen).")
+    lines.append(
+        "People are taken to differ by chance: where they form camps, less comes out right."
+    )
+    return "\n".join(lines)
+
+
+def simulated(
     promise: Promise,
     people: int,
+    spreads: tuple[float, ...],
+    size: int,
     *,
-    answers: int | None = None,
-    spreads: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0),
-    replicates: int = 500,
     rng: np.random.Generator,
-) -> Plan:
-    """Simulate releases of `net_wins`; ``answers`` of each person, or as many as count, or one."""
-    check.choice("statistic, with a plan", promise.statistic, ("net",))
+) -> tuple[dict[str, Array], float]:
+    """By the sentences that say them, numbers (spreads, size) for as many releases; `net_wins`."""
     n = check.integer("number of items, with a plan", promise.n_items, 2, 1000)
-    ranked, limit, noise = promise.kind == "rankings", promise.max_answers, promise.noise()
-    each = check.integer("answers", limit or 1 if answers is None else answers, 1)
-    each = min(each, limit or each, each if ranked else comb(n, 2))
-    theta, k = np.linspace(spreads, 0, n, axis=1), promise.only or min(3, n - 1)
-    net, bound = net_wins(theta, people, each, replicates, rankings=ranked, rng=rng)
-    what = "rankings" if ranked else "random pairs"
-    heading = f"{n} items, {people:,} people, {what} from each: {each}.\nNoise: {noise.words}"
-    note = f"{replicates:,} simulated data sets; standard errors are at most "
-    note += f"{50 / replicates**0.5:.1f} percentage points"
+    rankings = promise.kind == "rankings"
+    each = promise.max_answers or 1
+    if not rankings:
+        each = min(each, comb(n, 2))
+    noise = promise.noise()
+    theta = np.linspace(spreads, 0, n, axis=1)
+    net, bound = net_wins(theta, people, each, size, rankings=rankings, rng=rng)
     if promise.only:
-        columns: tuple[str, ...] = ("first place" if k == 1 else f"top {k}",)
-        data = _alone(net, k, float(noise.scale), rng)
-    else:
-        widths = [noise.width(0.05)]
-        heading += f"; no difference moves by more than {widths[0]:,} net wins (95 % sure)"
-        if (promise.protect, promise.relation) == ("person", "replace"):
-            widths.append(noise.width(0.025) + promise.sample_width(people, 0.025))
-        places = ("places open by noise", "and by sample")[: len(widths)]
-        columns = ("first place", f"top {k}", "order", "wrong pairs", *places)
-        noisy = net + rng.random(net.shape) / 4 + noise.simulate(replicates, rng)  # without ties
-        data = _met(noisy, k, widths)
-        note += f", of wrong pairs {100 * data[3].std(axis=-1).max() / replicates**0.5:.2g}"
-    if bound:
-        note += f"; normal net wins move them by up to {100 * bound:.2g} points (Berry and Esseen)"
-    errors = data.std(axis=-1, ddof=1) / replicates**0.5
-    return Plan(f"{heading}.", spreads, columns, data.mean(axis=-1), errors, f"{note}.")
+        return _alone(net, promise.only, float(noise.scale), rng), bound
+    widths = {"an item has {:.1f} possible ranks": noise.width(0.05)}
+    if (promise.protect, promise.relation) == ("person", "replace"):
+        sample = promise.sample_width(people, 0.025)
+        widths["and {:.1f} possible ranks in all people"] = noise.width(0.025) + sample
+    noisy = net + noise.simulate(size, rng)
+    noisy += rng.random(net.shape) / 4  # no ties
+    return _met(noisy, min(3, n - 1), widths), bound
 
 
-def _met(noisy: Array, k: int, widths: list[int]) -> Array:
-    """What is right, (columns, spreads, size), the share of wrong pairs, and the places open."""
-    n, shape = noisy.shape[-1], noisy.shape[:-1]
-    wrong, near = np.zeros(shape), np.zeros((len(widths), *shape))
+def _met(noisy: Array, k: int, widths: dict[str, int]) -> dict[str, Array]:
+    """What is right, the share of wrong pairs, and the places that the widths leave open."""
+    n = noisy.shape[-1]
+    first = noisy.argmax(axis=-1) == 0
+    last = noisy[..., :k].min(axis=-1)
+    next_ = noisy[..., k:].max(axis=-1)
+    top = last > next_
+    order = (np.diff(noisy) < 0).all(axis=-1)
+    wrong = np.zeros(noisy.shape[:-1])
+    near = {sentence: wrong.copy() for sentence in widths}
     for i in range(n - 1):
         lead = noisy[..., i, None] - noisy[..., i + 1 :]
         wrong += (lead < 0).sum(axis=-1) / comb(n, 2)
-        near += [(np.abs(lead) < width + 0.5).sum(axis=-1) * 2 / n for width in widths]
-    first, order = noisy.argmax(axis=-1) == 0, (np.diff(noisy) < 0).all(axis=-1)
-    top = noisy[..., :k].min(axis=-1) > noisy[..., k:].max(axis=-1)
-    return np.array([first, top, order, wrong, *near])
+        for sentence, width in widths.items():
+            open_ = np.abs(lead) < width + 0.5
+            near[sentence] += open_.sum(axis=-1) * 2 / n
+    return {
+        "the first place is right in {:.1%} of all cases": first,
+        f"the top {k} is right in {{:.1%}} of all cases": top,
+        "the order is right in {:.1%} of all cases": order,
+        "{:.1%} of the pairs come out wrong": wrong,
+        **near,
+    }
 
 
-def _alone(net: Array, k: int, scale: float, rng: np.random.Generator) -> Array:
-    """Chance that permute-and-flip, whose scale this is, names the right set alone."""
-    sets, found = np.array(list(combinations(range(net.shape[-1]), k))), []
-    for row in np.floor(net).reshape(-1, net.shape[-1]):
-        total = row[sets].sum(axis=1)
-        kept = rng.random(len(sets)) < np.exp((total - total.max()) / scale)
-        found.append(kept[0] / kept.sum())
-    return np.array(found).reshape(1, *net.shape[:-1])
+def _alone(net: Array, k: int, scale: float, rng: np.random.Generator) -> dict[str, Array]:
+    """Whether permute-and-flip, as the largest sum with exponential noise, names the right set."""
+    sets = np.array(list(combinations(range(net.shape[-1]), k)))
+    right = np.zeros(net.shape[:-1])
+    for at in np.ndindex(right.shape):
+        sums = np.floor(net[at])[sets].sum(axis=1)
+        noisy = sums + rng.exponential(scale, len(sets))
+        right[at] = noisy.argmax() == 0
+    return {f"the top {k} is right in {{:.1%}} of all cases": right}

@@ -10,13 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, comb, log, sqrt
-from numbers import Rational
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from dpbook import _validation as check
 from dpbook.mechanisms.noise import discrete_gaussian_variance
-from dpbook.rank.answers import MOST_ITEMS, MOST_PAIR_ITEMS
-from dpbook.rank.ledger import fraction_of
+from dpbook.rank.answers import MOST_PAIR_ITEMS, Answers
+from dpbook.rank.names import MOST_ITEMS, fraction_of
 from dpbook.rank.noise import Noise, opendp_scale, rounded_up
 
 MOST_SCALE = 2**40  # of noise, so that nothing overflows
@@ -24,9 +23,9 @@ MOST_SETS = 10**6
 MOST_KNORM_ITEMS = 200
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Promise:
-    """Who is protected against what, checked: what cannot be released is refused here.
+    """Who is protected against what; whatever cannot be released is refused.
 
     Attributes
     ----------
@@ -34,13 +33,12 @@ class Promise:
         As of `Answers`.
     protect : {"person", "comparison"}
         Everything that one person answered, or one comparison of any two items.
-    epsilon, delta : str, Fraction or number
+    epsilon, delta : Fraction
         From 1e-6 to 50, and from 0 to 1e-2, which may be lost if noise is narrower for it.
-        A text such as "0.1" or "1/3" is taken exactly, a float never above what it prints as.
     relation : {"replace", "add_remove"}
         What is protected may become anything else, less or nothing; or it is there or not.
     max_answers : int, optional
-        How many answers (for rankings: rankings, 1 by default) of each person count.
+        How many answers (for rankings: rankings) of each person count.
     statistic, only : {"net", "pairs"}, int
         What is released; or nothing but the best so many items.
     has_persons, vouched : bool
@@ -62,46 +60,92 @@ class Promise:
     vouched: bool = False
     unranked: str = "below"
 
+    @classmethod
+    def of(
+        cls,
+        kind: str,
+        n_items: int,
+        protect: str,
+        epsilon: object,
+        *,
+        delta: object = 0,
+        has_persons: bool = True,
+        **how: Any,
+    ) -> Promise:
+        """The promise for numbers as they are typed: of rankings, one counts by default.
+
+        A text such as "0.1" or "1/3" is taken exactly, and a float as the decimal it prints as.
+        Where persons are not known, nobody can see that a pair was answered twice.
+        """
+        known = has_persons and kind != "counts"
+        if protect == "comparison" or not known:
+            how["repeats"] = "keep"
+        if kind == "rankings" and how.get("max_answers") is None:
+            how["max_answers"] = 1
+        return cls(
+            kind=kind,
+            n_items=n_items,
+            protect=protect,
+            has_persons=known,
+            epsilon=exact("epsilon", epsilon, "1e-6", "50", "a number from 1e-6 to 50, as 1/2"),
+            delta=exact("delta", delta, "0", "1e-2", "0, or up to 1e-2"),
+            **how,
+        )
+
+    @classmethod
+    def about(cls, answers: Answers, **asked: Any) -> Promise:
+        """The promise for such answers, whatever they are."""
+        return cls.of(
+            kind=answers.kind,
+            n_items=len(answers.items),
+            repeats=answers.repeats,
+            halves=answers.halves,
+            has_persons=answers.person is not None,
+            unranked=answers.unranked,
+            **asked,
+        )
+
     def __post_init__(self) -> None:
-        check.choice("kind", self.kind, ("comparisons", "rankings", "counts"))
         check.choice("protect", self.protect, ("person", "comparison"))
         check.choice("relation", self.relation, ("replace", "add_remove"))
-        check.choice("repeats", self.repeats, ("one", "keep"))
         check.choice("statistic", self.statistic, ("net", "pairs"))
         most = MOST_PAIR_ITEMS if self.statistic == "pairs" else MOST_ITEMS
         check.integer(f"items for {self.statistic!r}", self.n_items, 2, most)
-        delta = _exact("delta", self.delta, Fraction(0), Fraction(1, 100), "0, or up to 1e-2")
-        person, ranked, limit = self.protect == "person", self.kind == "rankings", self.max_answers
-        limit = 1 if limit is None and person and ranked else limit
-        known = self.has_persons and self.kind != "counts"
-        vouched = self.vouched and person and not known
-        # Where persons are not known, nobody can see that a pair was answered twice.
-        repeats = self.repeats if person and known else "keep"
-        vars(self).update(epsilon=exact_epsilon(self.epsilon), delta=delta, max_answers=limit)
-        vars(self).update(has_persons=known, vouched=vouched, repeats=repeats)
-        if limit is not None:
-            check.integer("max_answers", limit, 1, 10**9)
-        if ranked and not person:
-            _refuse("protect = 'comparison' with rankings", "'person'")
-        if limit is not None and not person:
-            _refuse(f"max_answers = {limit} with protect = 'comparison'", "None")
-        if person and not known and not vouched:
-            given = "protect = 'person', but nobody can bound what one person adds, since the data "
-            allowed = "'comparison', or vouched=True (--vouch) if nobody gave more than max_answers"
-            _refuse(f"{given}do not say who gave which answer", allowed)
-        if person and limit is None:
-            allowed = "a whole number from 1, of the answers of a person that count, fixed before"
-            _refuse("max_answers is missing", f"{allowed} looking at the data")
-        if (k := self.only) is not None:
-            check.integer("only", k, 1, self.n_items - 1)
-            if self.statistic == "pairs" or self.delta:
-                given = f"only = {k} with statistic = {self.statistic!r}, delta = {self.delta}"
-                _refuse(given, "'net' and 0")
-            if comb(self.n_items, k) > MOST_SETS:
-                _refuse(f"only = {k} of {self.n_items} items", f"at most {MOST_SETS} sets of them")
+        if self.protect == "comparison":
+            self._check_comparison()
+        else:
+            self._check_person()
+        if self.only is not None:
+            self._check_only(self.only)
         if self.l1 / self.epsilon > MOST_SCALE:
             given = f"max_answers = {self.max_answers} with epsilon = {self.epsilon}"
             _refuse(given, "noise of a scale of at most 2**40")
+
+    def _check_comparison(self) -> None:
+        if self.kind == "rankings":
+            _refuse("protect = 'comparison' with rankings", "'person'")
+        if self.max_answers is not None:
+            _refuse(f"max_answers = {self.max_answers} with protect = 'comparison'", "None")
+
+    def _check_person(self) -> None:
+        """Refuse what bounds nobody's answers."""
+        if not self.has_persons and not self.vouched:
+            given = "protect = 'person', but nobody can bound what one person adds, since the data "
+            allowed = "'comparison', or vouched=True (--vouch) if nobody gave more than max_answers"
+            _refuse(f"{given}do not say who gave which answer", allowed)
+        if self.max_answers is None:
+            allowed = "a whole number from 1, of the answers of a person that count, fixed before"
+            _refuse("max_answers is missing", f"{allowed} looking at the data")
+        check.integer("max_answers", self.max_answers, 1, 10**9)
+
+    def _check_only(self, only: int) -> None:
+        """Refuse a choice that permute-and-flip cannot make."""
+        check.integer("only", only, 1, self.n_items - 1)
+        if self.statistic == "pairs" or self.delta:
+            given = f"only = {only} with statistic = {self.statistic!r}, delta = {self.delta}"
+            _refuse(given, "'net' and 0")
+        if comb(self.n_items, only) > MOST_SETS:
+            _refuse(f"only = {only} of {self.n_items} items", f"at most {MOST_SETS} sets of them")
 
     @property
     def changes(self) -> int:
@@ -134,7 +178,9 @@ class Promise:
         An answer about one of each moves them by 2, an answer about one and another item by 1.
         """
         sets, answers = self._change
-        return sets * (min(answers, a * a) + min(answers, a * (2 * self.n_items - 3 * a)))
+        across = min(answers, a * a)
+        others = min(answers, a * (2 * self.n_items - 3 * a))
+        return sets * (across + others)
 
     @property
     def l1(self) -> int:
@@ -142,7 +188,7 @@ class Promise:
         if self.statistic == "net":
             return 2 * self.root_bound
         sets, answers = self._change
-        return sets * min(answers, comb(self.n_items, 2)) * (2 if self.halves else 1)
+        return sets * min(answers, comb(self.n_items, 2)) * (1 + self.halves)
 
     @property
     def l2_squared(self) -> int:
@@ -151,30 +197,37 @@ class Promise:
         The sum of squares of net wins x is that of x_i - x_j over all answers "i before j"; among
         answers to every pair it is largest for a ranking.
         """
-        (sets, answers), n = self._change, self.n_items
+        sets, answers = self._change
+        n = self.n_items
         if self.statistic == "pairs":  # one person's sets move no entry by more than their number
-            return self.l1 * sets // self.changes * (2 if self.halves else 1)
+            return self.l1 * sets // self.changes * (1 + self.halves)
         return sets**2 * min(answers * self.swing(1) // sets, n * (n**2 - 1) // 3)
 
     def noise(self, sampler: str = "book") -> Noise:
         """The narrowest noise that keeps the promise; only public things decide."""
         check.choice("sampler", sampler, ("book", "opendp"))
-        n, eps = self.n_items, self.epsilon
+        n = self.n_items
         if self.only is not None:
             if sampler == "opendp":
                 _refuse("sampler = 'opendp' with only", "'book'")
-            return Noise("flip", n, rounded_up(self.swing(min(self.only, n - self.only)) / eps))
-        count = n * (n - 1) if self.statistic == "pairs" else n
+            swing = self.swing(min(self.only, n - self.only))
+            return Noise("flip", n, rounded_up(swing / self.epsilon))
+        count = n
+        bounds = {"laplace": self.l1}
+        if self.statistic == "pairs":
+            count = n * (n - 1)
+        elif n <= MOST_KNORM_ITEMS:
+            bounds = {"root": self.root_bound}
+            # of 3 items the same body; and there is no sampler for weaker noise
+            if n > 3 and 8 * self.zonotope_bound >= self.epsilon:
+                bounds["zonotope"] = self.zonotope_bound
         if sampler == "opendp":
-            return Noise("laplace", count, opendp_scale(self.l1, eps), sampler="opendp")
-        kinds = [Noise("laplace", count, rounded_up(self.l1 / eps))]
-        if self.statistic == "net" and n <= MOST_KNORM_ITEMS:
-            kinds = [Noise("root", n, rounded_up(self.root_bound / eps))]
-            scale = rounded_up(self.zonotope_bound / eps)
-            if n > 3 and 8 * scale >= 1:  # the same body for 3; no sampler for weaker noise
-                kinds.append(Noise("zonotope", n, scale))
+            return Noise("laplace", count, opendp_scale(self.l1, self.epsilon), sampler="opendp")
+        kinds = [
+            Noise(kind, count, rounded_up(bound / self.epsilon)) for kind, bound in bounds.items()
+        ]
         if self.delta:
-            variance = discrete_gaussian_variance(self.l2_squared, float(eps), self.delta)
+            variance = discrete_gaussian_variance(self.l2_squared, float(self.epsilon), self.delta)
             if variance < 2**52:
                 kinds.append(Noise("gaussian", count, variance, float(self.delta)))
         return min(kinds, key=lambda noise: noise.deviation)
@@ -186,33 +239,24 @@ class Promise:
         bound for independent numbers, each within a range as wide as `swing` (1).
         """
         check.integer("people", people, 1)
-        check.probability("miss", miss, zero=False, one=False)
         given = self.protect, self.relation, self.statistic, self.only
         if given != ("person", "replace", "net", None):
             _refuse(f"people = {people}", "with person, replace, net, and without only")
         pairs = self.n_items * (self.n_items - 1)
-        return ceil(self.swing(1) / 2 * sqrt(2 * people * log(pairs / miss)))
+        far = sqrt(2 * people * log(pairs / miss))
+        return ceil(self.swing(1) / 2 * far)
 
 
-def exact_epsilon(value: object) -> Fraction:
-    """The privacy parameter as a fraction, never above what was given."""
-    allowed = "a number from 1e-6 to 50, as 0.5 or 1/2"
-    return _exact("epsilon", value, Fraction(1, 10**6), Fraction(50), allowed)
-
-
-def _exact(name: str, value: object, low: Fraction, high: Fraction, allowed: str) -> Fraction:
+def exact(name: str, value: object, low: str, high: str, allowed: str) -> Fraction:
+    """A number from low to high, taken exactly as it prints."""
     try:
-        if isinstance(value, bool) or not isinstance(value, str | float | Rational):
-            raise ValueError
-        exact = fraction_of(value) if isinstance(value, str) else Fraction(value)
-        if isinstance(value, float):  # it prints as the decimal that was meant, or as it is
-            exact = min(exact, Fraction(repr(float(value))))
-        if not low <= exact <= high:
-            raise ValueError
+        number = fraction_of(str(value))
+        if Fraction(low) <= number <= Fraction(high):
+            return number
     except (ValueError, ArithmeticError):
-        _refuse(f"{name} = {value!r:.60}", allowed)
-    return exact
+        pass  # refused as what is out of range
+    _refuse(f"{name} = {value!r:.60}", allowed)
 
 
 def _refuse(given: str, allowed: str) -> NoReturn:
-    raise ValueError(f"{given}: allowed is {allowed}") from None
+    raise ValueError(f"{given}: allowed is {allowed}")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from html import escape
+from typing import Any
 
-from dpbook.rank.release import Placed, Release
+from dpbook.rank.places import Placed
 
 _STYLE = """
 :root { color-scheme: light dark }
@@ -22,18 +23,21 @@ pre, p { overflow-wrap: anywhere } pre { white-space: pre-wrap }
 """
 
 
-def page(release: Release) -> str:
+def page(release: Any) -> str:
     """The ranking with its bars, the promise, the statement, and the commands to repeat it."""
-    (head, *rows), first = release.table(), release.ranking[0]
-    names = "".join(_cell(name, name, scope="col") for name in head)
+    head, *rows = release.table()
+    names = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     body = ""
-    for row, placed in zip(rows, release.ranking, strict=True):
+    for (item, *others), placed in zip(rows, release.ranking, strict=True):
+        cells = "".join(f"<td>{escape(text)}</td>" for text in others)
         bar = _bars(placed, len(release.items))
-        cells = "".join(_cell(*cell, bar) for cell in zip(head, row, strict=True))
-        body += f"<tr>{cells}</tr>\n"
-    caption = "The bar shows the ranks that the noise leaves open, its mark the rank released."
+        body += f'<tr><th scope="row" class="item">{escape(item)}{bar}</th>{cells}</tr>\n'
+    caption = "The best first."
+    first = release.ranking[0]
+    if first.best is not None:
+        caption = "The bar shows the ranks that the noise leaves possible, its mark the rank."
     if first.likely_best is not None:
-        caption += " The pale bar shows those that noise and sample leave open."
+        caption += " The pale bar shows those that noise and sample leave possible."
     title = f"A private ranking of {len(release.items)} items"
     promised, not_promised = map(escape, release.short)
     publish, plan = map(escape, commands(release))
@@ -44,56 +48,59 @@ def page(release: Release) -> str:
 <body><main><h1>{title}</h1>
 <p>{promised}</p><p>{not_promised}</p>
 <table>
-<caption>{caption if first.best else "The best first."}</caption>
+<caption>{caption}</caption>
 <thead><tr>{names}</tr></thead>
 <tbody>
 {body}</tbody></table>
 <h2>The whole statement</h2><p>{escape(release.statement)}</p>
 <h2>How to repeat it</h2>
-<p>With the answers in FILE, read in the same way, and the names of all items, one on each line, in
-ITEMS. A release of the same answers adds its epsilon to this one.</p>
+<p>With the answers in FILE, and the names of all items, one on each line, in ITEMS. A release of
+the same answers adds its epsilon to this one.</p>
 <pre>{publish}</pre>
 <p>What the noise does to the answers of so many people, by simulation, without any data:</p>
 <pre>{plan}</pre>
+<p>SHA-256 of the table of this release: {release.digest}</p>
 </main></body></html>
 """
 
 
-def commands(release: Release) -> tuple[str, str]:
+def commands(release: Any) -> tuple[str, str]:
     """What makes such a release, and what plans it; neither tells where the data are."""
-    promise, people = release.promise, release.people
-    options = {
-        "protect": promise.protect,
-        "epsilon": promise.epsilon,
-        "delta": promise.delta or None,
-        "relation": "add-remove" if promise.relation == "add_remove" else None,
-        "max-answers": promise.max_answers,
-        "release": "pairs" if promise.statistic == "pairs" else None,
+    promise = release.promise
+    kept = ("protect", "epsilon", "delta", "relation", "max_answers", "unranked", "repeats")
+    options = {name: getattr(promise, name) for name in kept}
+    options |= {
+        "release": promise.statistic,
         "only": promise.only and f"top:{promise.only}",
-        "repeats": "keep" if promise.repeats == "keep" and promise.has_persons else None,
-        "unranked": "unknown" if promise.unranked == "unknown" else None,
-        "sampler": "opendp" if release.sampler == "opendp" else None,
+        "people": release.people,
+        "sampler": release.sampler,
     }
-    given = [f" --{name} {value}" for name, value in options.items() if value is not None]
-    same = "".join(given) + " --vouch" * promise.vouched
-    count = f" --people {people}" if people else ""
-    items = "--items-file ITEMS" if release.listed else "--items-from-data"
-    plan = f"dpbook rank --plan {promise.kind} --items {len(release.items)}{count or ' --people N'}"
-    return f"dpbook rank FILE {items}{count}{same}", plan + same
-
-
-def _cell(name: str, text: str, bar: str = "", scope: str = "row") -> str:
-    if name == "item":
-        return f'<th scope="{scope}" class="item">{escape(text)}{bar}</th>'
-    return f'<th scope="col">{escape(text)}</th>' if scope == "col" else f"<td>{escape(text)}</td>"
+    words = (f"--{name} {value}" for name, value in options.items() if value)
+    same = [word.replace("_", "-") for word in words]
+    if promise.vouched:
+        same.append("--vouch")
+    items = "--items-from-data"
+    if release.listed:
+        items = "--items-file ITEMS"
+    repeat = ["dpbook rank FILE", items, *release.read.typed, *same]
+    plan = [f"dpbook rank --plan {promise.kind} --items {len(release.items)}", *same]
+    if release.people is None:
+        plan.append("--people N")
+    return " ".join(repeat), " ".join(plan)
 
 
 def _bars(row: Placed, n: int) -> str:
     """From one rank to another, in percent of the width of all."""
-    ends = {"all": (row.likely_best, row.likely_worst), "noise": (row.best, row.worst)}
-    bars = "".join(
-        f'<i class="{kind}" style="left:{(a - 1) / n:.3%};width:{(b - a + 1) / n:.3%}"></i>'
-        for kind, (a, b) in (ends | {"mark": (row.place, row.place)}).items()
-        if a is not None and b is not None
-    )
-    return f'<span class="bar" aria-hidden="true">{bars}</span>' if row.best else ""
+    if row.best is None:
+        return ""
+    ends = {
+        "all": (row.likely_best, row.likely_worst),
+        "noise": (row.best, row.worst),
+        "mark": (row.place, row.place),
+    }
+    bars = ""
+    for kind, (a, b) in ends.items():
+        if a is not None and b is not None:
+            place = f"left:{(a - 1) / n:.3%};width:{(b - a + 1) / n:.3%}"
+            bars += f'<i class="{kind}" style="{place}"></i>'
+    return f'<span class="bar" aria-hidden="true">{bars}</span>'

@@ -1,19 +1,15 @@
 """Large files of comparisons, by DuckDB: on all cores or, with Dask, on many machines.
 
-The engine turns names into numbers, nothing else: an item into its place in the list, a person into
-a hash of 64 bits, whose salt nobody keeps. Parts by person, small enough for memory one by one, are
-limited and counted as `Answers`; their numbers add up, and get noise only then.
+Parts by person, small enough for memory one by one, are limited and counted as `Answers`; their
+numbers add up, and get noise only then.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
-from itertools import chain
 from operator import getitem
 from secrets import token_urlsafe
 from typing import Any
@@ -21,141 +17,118 @@ from typing import Any
 import numpy as np
 
 from dpbook._typing import Ints
-from dpbook.rank.answers import MOST_ITEMS, Answers, public_items
-from dpbook.rank.engine import asked, connect, table_of, text
-from dpbook.rank.reading import _Reader
+from dpbook.rank.answers import Answers
+from dpbook.rank.engine import Engine, Source, fetched, source_of
+from dpbook.rank.layout import Options
+from dpbook.rank.rows import Meaning
 
-LARGE, PART, MOST = 2**22, 2**25, 64  # bytes: the engine's, of a part; parts, as each is a scan
+PART = 2**25  # bytes of a part
+MOST = 64  # parts, as each is a scan
+Columns = tuple[Any, ...]  # who, the better item, the other one, and whether they are tied
 
 
-@dataclass(frozen=True, eq=False)
-class Shards:
-    """Answers in files: their exact numbers, as those of `Answers`, and not for publication."""
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """How answers are read, here or by a worker."""
 
-    items: tuple[str, ...]
-    listed: bool
-    repeats: str
-    person: bool | None  # None if the files do not say who answered
-    halves: bool
-    tables: Sequence[tuple[str, ...]]  # SQL: what to read; first and second item, winner, person
-    words: Sequence[str]  # SQL: what else the winner may be called, first or second; or a tie
+    meaning: Meaning
+    salt: str
     parts: int
     version: str
-    client: Any = field(default=None, repr=False)
-    salt: str = field(default_factory=partial(token_urlsafe, 3), repr=False)
-    kind: str = "comparisons"
-    hashed = True  # two people may share a number, and so a limit
 
-    def exact(self, statistic: str, limit: int | None = None) -> Ints:
+    def engine(self, sources: Sequence[Source]) -> Engine:
+        """An engine with the answers of these files."""
+        import duckdb
+
+        if duckdb.__version__ != self.version:  # its hash may be another
+            raise ValueError(f"DuckDB {duckdb.__version__}: allowed is {self.version} everywhere")
+        engine = Engine(self.meaning.options.missing, self.salt)
+        engine.load(sources, self.meaning)
+        return engine
+
+    def file(self, source: Source) -> list[Columns]:
+        """A file in parts, by person."""
+        engine = self.engine([source])
+        return [engine.part(k, self.parts) for k in range(self.parts)]
+
+    def answers(self, pieces: Sequence[Columns]) -> Answers:
+        """Those of some people, whatever files they come from."""
+        person, first, second, tied = map(np.concatenate, zip(*pieces, strict=True))
+        return self.meaning.answers(np.array([first, second]), person, tied == 1)
+
+    def exact(self, statistic: str, limit: int | None, pieces: Sequence[Columns]) -> Ints:
+        """The exact numbers of such answers."""
+        return self.answers(pieces).exact(statistic, limit)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Shards(Answers):
+    """Answers in an engine, or on a cluster: their numbers are those of `Answers`.
+
+    People are known by a hash: who shares one shares a limit, so that a person less may let
+    another's answers in. That is a replacement, and more than "add_remove" promises to hide.
+    """
+
+    reader: Reader
+    sources: Sequence[Source]
+    engine: Any = None
+    client: Any = None
+
+    def exact(self, statistic: str, limit: int | None = None, random: Any = None) -> Ints:
         """As `Answers.exact`. What a lost worker did is done again, with new random numbers."""
-        here, parts = replace(self, client=None), range(self.parts)
-        numbers = partial(here._numbers, statistic, limit)
+        count = partial(self.reader.exact, statistic, limit)
+        parts = range(self.reader.parts)
         if self.client is None:
-            read = self._load(range(len(self.tables)))
-            with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-                return np.asarray(sum(pool.map(lambda k: numbers([read(k)]), parts)))
+            with ThreadPoolExecutor(4) as pool:
+                found = pool.map(lambda k: count([self.part(k)]), parts)
+                return np.asarray(sum(found))
         submit = partial(self.client.submit, pure=False)
-        files = [submit(here._pieces, k) for k in range(len(self.tables))]
-        found = [submit(numbers, [submit(getitem, file, k) for file in files]) for k in parts]
-        if not self.person:  # nothing to bring together, and no hash that would be the same again
-            found = [submit(numbers, file) for file in files]
-        while len(found) > 1:
-            found = [submit(sum, found[k : k + 16]) for k in range(0, len(found), 16)]
-        return np.asarray(found[0].result())
+        files = [submit(self.reader.file, source) for source in self.sources]
+        sums = []
+        for k in parts:
+            pieces = [submit(getitem, file, k) for file in files]
+            sums.append(submit(count, pieces))
+        return np.asarray(sum(part.result() for part in sums))
 
-    def _names(self, k: int) -> list[str]:
-        """All spellings of items in a file, or more than are allowed."""
-        table, first, second, *_ = self.tables[k]
-        query = f"SELECT DISTINCT unnest([{first}, {second}]) FROM {table} LIMIT {8 * MOST_ITEMS}"
-        found = asked(connect(self.items, self.version), query, table)
-        return [name for (name,) in found.fetchall() if name]
-
-    def _query(self, k: int) -> str:
-        """Person and pair of each row of a file; NULL where it does not count."""
-        (table, first, second, winner, person), n = self.tables[k], len(self.items)
-        who = f"hash('{self.salt}' || p)" if self.person else "hash(random())"
-        pair = f"2 * (f * {n} + s)"
-        if self.halves:
-            one, other, ties = self.words
-            pair = (
-                f"CASE WHEN w IN ({one}) OR number(w) = f THEN {pair} WHEN w IN ({other}) OR number"
-                f"(w) = s THEN 2 * (s * {n} + f) WHEN w IN ({ties}) THEN {pair} + 1 END"
-            )
-        return (
-            f"SELECT {who} AS person, (CASE WHEN f <> s AND p IS NOT NULL THEN {pair} END)"
-            f"::UINTEGER AS pair FROM (SELECT clean({person}) AS p, clean({winner}) AS w, "
-            f"coalesce(one.k, number({first})) AS f, coalesce(two.k, number({second})) AS s FROM "
-            f"{table} LEFT JOIN known AS one ON one.item = {first} LEFT JOIN known AS two ON "
-            f"two.item = {second})"
-        )
-
-    def _load(self, files: Sequence[int]) -> Callable[[int], tuple[Any, ...]]:
-        """Files in a table, on the disk where it must be; what reads a part of it."""
-        engine = connect(self.items, self.version)
-        engine.execute(f"CREATE TABLE answers AS {' UNION ALL '.join(map(self._query, files))}")
-
-        def part(k: int) -> tuple[Any, ...]:
-            ends = [k * 2**64 // self.parts, (k + 1) * 2**64 // self.parts - 1]
-            rows = "SELECT * FROM answers WHERE pair IS NOT NULL AND person BETWEEN ? AND ?"
-            return tuple(engine.cursor().execute(rows, ends).fetchnumpy().values())
-
-        return part
-
-    def _pieces(self, k: int) -> list[tuple[Any, ...]]:
-        return list(map(self._load([k]), range(self.parts)))
-
-    def _numbers(self, statistic: str, limit: int | None, pieces: Sequence[Sequence[Any]]) -> Ints:
-        """The exact numbers of one part, whatever files it comes from."""
-        person, pair = map(np.concatenate, zip(*pieces, strict=True))
-        data = np.array(np.divmod(pair >> 1, len(self.items)), dtype=np.int16)
-        tied = (pair & 1).astype(bool) if self.halves else None
-        who = person if self.person else None
-        part = Answers("comparisons", self.items, data, who, tied, self.repeats)
-        return part.exact(statistic, limit)
+    def part(self, k: int) -> Columns:
+        """The answers of some people."""
+        return self.engine.part(k, self.reader.parts)
 
 
-def open_shards(paths: Sequence[str], *, scheduler: str | None = None, **how: Any) -> Shards:
+def open_shards(paths: Sequence[str], options: Options, scheduler: str | None = None) -> Shards:
     """Files of comparisons that count as one; what is left out is as in `read_answers`.
 
     A ValueError says where it could be otherwise: other columns, another encoding than UTF-8,
-    quotes or ends of lines in disorder, ``bad="refuse"``.
+    quotes or ends of lines in disorder.
     """
     import duckdb
 
-    reader, client = _Reader(**how), None
-    if reader.bad == "refuse":
-        raise ValueError("bad = 'refuse': allowed is 'drop', with the engine")
-    tables, roles, sizes = zip(*(table_of(reader, path) for path in paths), strict=True)
-    if len({*roles}) > 1:
+    if options.encoding != "utf-8":
+        raise ValueError("encoding: allowed is 'utf-8', with the engine")
+    sources, layouts = zip(*(source_of(path, options) for path in paths), strict=True)
+    layout = layouts[0]
+    kinds = {(one.name, one.person is None, tuple(one.sides)) for one in layouts}
+    if len(kinds) > 1:
         raise ValueError("paths: the columns differ: allowed is one layout, with the engine")
-    if scheduler:
+    meaning = Meaning(options, layout)
+    if options.items_from_data:
+        for source in sources:
+            for (name,) in fetched(Engine().ask("names", source)):
+                meaning.item(name)
+    reader = Reader(
+        meaning=meaning,
+        salt=token_urlsafe(3),
+        parts=min(1 + sum(source.size for source in sources) // PART, MOST),
+        version=duckdb.__version__,
+    )
+    none = np.zeros(0, dtype=np.int16)
+    nothing = reader.answers([(none, none, none, none)])
+    about: dict[str, Any] = {**vars(nothing), "reader": reader, "sources": sources}
+    if scheduler is not None:
         from distributed import Client
 
-        client = Client(scheduler)
-    words = *(text(x, reader.roles.get(x, x)) for x in ("first", "second")), text(*reader.words)
-    how = {
-        "tables": tables,
-        "words": words,
-        "parts": min(1 + sum(sizes) // PART, MOST),
-        "client": client,
-    }
-    about = reader.repeats, "person" in roles[0] or None, "first" in roles[0]
-    found = Shards(tuple(reader.names), reader.listed, *about, version=duckdb.__version__, **how)
-    if not found.listed:
-        names, files = replace(found, client=None)._names, range(len(tables))
-        many = client.gather(client.map(names, files)) if client else map(names, files)
-        for name in chain.from_iterable(many):
-            reader.code(name)
-        found = replace(found, items=public_items(sorted(reader.names)))
+        return Shards(**about, client=Client(scheduler))
+    found = Shards(**about, engine=reader.engine(sources))
+    if not any(len(found.part(k)[0]) for k in range(reader.parts)):
+        raise ValueError("no answers: allowed is at least one")
     return found
-
-
-def supported(paths: Sequence[str], *, encoding: str = "utf-8", **how: Any) -> Shards | None:
-    """The same if it is worth it; None if not, or if `read_answers` has to say what is wrong."""
-    if "-" in paths or encoding != "utf-8":
-        return None
-    try:
-        large = sum(map(os.path.getsize, paths)) >= LARGE and find_spec("duckdb")
-        return open_shards(paths, **how) if large else None
-    except (ValueError, OSError, ImportError):
-        return None

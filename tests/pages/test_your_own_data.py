@@ -19,7 +19,7 @@ from dpbook.rank import rank_privately, read_answers
 @pytest.mark.parametrize("kind", ["comparisons", "rankings", "counts"])
 def test_the_file_can_be_read_and_ranked(tmp_path: Path, kind: str) -> None:
     path = page.write_answers(tmp_path / "a.csv", kind, 50, 1)
-    answers = read_answers(path, items=page.ITEMS, bad="refuse")
+    answers = read_answers(path, items=page.ITEMS)
     assert answers.kind == kind and answers.exact("net").any()
     if kind == "comparisons":
         assert set(answers.answers_of_each().tolist()) == {4, 15}
