@@ -205,7 +205,7 @@ def _net_of_ranks(ranks: NDArray[np.integer]) -> Ints:
     """Items behind an item minus items ahead of it, over rankings (m, n), added up."""
     m, n = ranks.shape
     row, item = np.nonzero(ranks >= 0)
-    rank = ranks[row, item]
+    rank = ranks[row, item].astype(np.intp)  # bincount wants no other kind on 32 bits
     at = np.bincount(row * n + rank, minlength=m * n).reshape(m, n)
     up_to = at.cumsum(axis=1)
     behind = up_to[row, -1] - up_to[row, rank]

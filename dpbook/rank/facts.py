@@ -61,4 +61,5 @@ def _named(answers: Answers) -> Ints:
         named = who[row] * n + item
     else:
         named = (who * n + data).ravel()
-    return np.bincount(np.unique(named) % n, minlength=n)
+    items = np.unique(named) % n
+    return np.bincount(items.astype(np.intp), minlength=n)
