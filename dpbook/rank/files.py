@@ -114,20 +114,29 @@ class Text:
 
     def _record(self) -> str:
         """A line of the header: it ends where its quotes end."""
-        record = line = str(self.text.readline())
-        while line and record.count('"') % 2:
-            line = self.text.readline()
-            record += line
-        return record
+        pieces = [str(self.text.readline())]
+        quotes = pieces[0].count('"')
+        while quotes % 2 and pieces[-1]:
+            pieces.append(self.text.readline())
+            quotes += pieces[-1].count('"')
+        return "".join(pieces)
 
     def _lines(self) -> Iterator[str]:
         """Lines that end as line 1 does: any other sign of an end is a letter, of its row alone."""
-        rest = ""
+        pieces: list[str] = []  # of a line; joined once, however long it is
+        half = ""  # of an end that the block cuts in two
         while block := self.text.read(_BLOCK):
-            *whole, rest = (rest + block).split(self.end)
-            for line in whole:
-                yield line + "\n"
-        yield rest + "\n"
+            block = half + block
+            half = ""
+            if self.end == "\r\n" and block.endswith("\r"):
+                half = "\r"
+                block = block[:-1]
+            first, *more = block.split(self.end)
+            pieces.append(first)
+            for piece in more:
+                yield "".join(pieces) + "\n"
+                pieces = [piece]
+        yield "".join(pieces) + half + "\n"
 
     def rows(self) -> Rows:
         """Cells of each line, or what is wrong with it; blank lines are left out.
