@@ -106,6 +106,8 @@ class Promise:
         )
 
     def __post_init__(self) -> None:
+        check.choice("kind", self.kind, ("comparisons", "rankings", "counts"))
+        check.choice("repeats", self.repeats, ("one", "keep"))
         check.choice("protect", self.protect, ("person", "comparison"))
         check.choice("relation", self.relation, ("replace", "add_remove"))
         check.choice("statistic", self.statistic, ("net", "pairs"))
