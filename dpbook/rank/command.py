@@ -103,7 +103,7 @@ def _rank(given: argparse.Namespace) -> None:
     lost = None
     try:
         release.write(given.out, force=given.force, report=given.report)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # whatever it is: what was drawn is shown
         lost = error
     print(release, "", *release.short, sep="\n")
     if release.spent:
