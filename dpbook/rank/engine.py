@@ -155,8 +155,11 @@ def source_of(path: str, options: Options) -> tuple[Source, Layout]:
         raise ValueError(f"{path}: allowed is one line with names of columns, with the engine")
     names = [f"c{k}" for k in range(len(text.header))]
     cells = _cells(layout, names)
-    packed = kind_of(path) == "gzip"
-    unpack: Any = (open, gzip.open)[packed]
+    packed = "none"
+    unpack: Any = open
+    if kind_of(path) == "gzip":
+        packed = "gzip"
+        unpack = gzip.open
     with unpack(path, "rb") as raw:
         _check_lines(raw, quotes=text.quotes, end=text.end.encode())
     source = _source(
@@ -166,7 +169,7 @@ def source_of(path: str, options: Options) -> tuple[Source, Layout]:
         columns=dict.fromkeys([*names, "more"], "VARCHAR"),
         nothing=token_hex(16),
         separator=text.separator,
-        packed=("none", "gzip")[packed],
+        packed=packed,
     )
     return source, layout
 

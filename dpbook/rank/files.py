@@ -13,10 +13,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from dpbook.rank.layout import COLUMNS, Options, heading
-from dpbook.rank.names import fail
+from dpbook.rank.names import ODD, fail
 
 _BLOCK = 2**16
-_ODD = re.compile("[\ud800-\udfff]")  # what stands for a byte of another encoding
 Rows = Iterator[tuple[int, list[str] | str]]  # a line's cells, or what is wrong with it
 _MAGIC = {
     b"PAR1": "parquet",
@@ -91,7 +90,7 @@ class Text:
             first = self._record()
         if not first.strip():
             fail(name, "the file is empty or begins with an empty line", COLUMNS)
-        if _ODD.search(first):
+        if ODD.search(first):
             fail(name, "line 1 is in another encoding", "UTF-8, or --encoding, as in cp1252")
         outside = re.sub('"[^"]*"', "", first)
         self.separator = separator or max(",;\t", key=outside.count)

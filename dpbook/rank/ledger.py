@@ -151,7 +151,10 @@ def _with(spent: Spent, entry: dict[str, Any]) -> Spent:
     delta = fraction_of(str(entry.get("delta", 0)))
     if epsilon <= 0 or not 0 <= delta < 1:
         raise ValueError
-    if {"replace": False, "add_remove": True}[entry.get("relation", "replace")]:
+    relation = entry.get("relation", "replace")
+    if relation not in ("replace", "add_remove"):
+        raise ValueError
+    if relation == "add_remove":
         delta *= 1 + Fraction(exp(epsilon) * (1 + 1e-9))  # of two steps, rounded up
         epsilon *= 2
     budget = spent.budget

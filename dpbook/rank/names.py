@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from unicodedata import category, normalize
 
 MOST_ITEMS = 10_000
+ODD = re.compile("[\ud800-\udfff]")  # what stands for a byte of another encoding
 JOINERS = "\u200c\u200d"  # they join letters, in Persian and in emoji, and are letters
 _INVISIBLE = [c for c in map(chr, range(2**16)) if category(c) == "Cf"]
 BLANKS = "".join(filter(str.isspace, map(chr, range(2**16)))) + "".join(_INVISIBLE)

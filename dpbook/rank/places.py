@@ -35,7 +35,9 @@ def ranked(
 ) -> tuple[Placed, ...]:
     """The items in their order, with what noise and sample leave open."""
     if promise.only is not None:
-        place = {1: 1}.get(promise.only)  # a set has no order
+        place = None  # a set has no order
+        if promise.only == 1:
+            place = 1
         return tuple(Placed(place, items[k]) for k in released.tolist())
     scores: NDArray[Any] = released
     if promise.statistic == "pairs":

@@ -88,13 +88,14 @@ class Release:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         for item, *others in self.table():
-            quoted = "'" * item.startswith(("=", "+", "-", "@", "\t", "\r"))
-            writer.writerow([quoted + item, *others])
+            if item.startswith(("=", "+", "-", "@", "\t", "\r")):
+                item = f"'{item}"
+            writer.writerow([item, *others])
         return text.getvalue()
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the table, as the ledger has it; one of the data would tell too much."""
+        """SHA-256 of the table; that of the data tells too much, and is in the ledger alone."""
         return sha256(self.csv().encode()).hexdigest()
 
     def json(self) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 from dpbook._validation import MOST_COUNT
 from dpbook.rank.answers import Answers, Read
 from dpbook.rank.layout import Layout, Options, layout_of
-from dpbook.rank.names import MOST_ITEMS, clean_name, fail, printable, short
+from dpbook.rank.names import MOST_ITEMS, ODD, clean_name, fail, printable, short
 
 MANY = 40_000  # rows of cells, and unlisted names, that are remembered
 MOST_NUMBERS = 200_000_000  # three of an answer, or one of an item in a ranking
@@ -34,7 +34,6 @@ SAME = "an item against itself"
 UNKNOWN_NAME = "a ranking with a name that is not on the list"
 NO_RANK = "a cell that is no rank: allowed are 1, 1st, #1, 1.0, and 1.5 for two who share 1 and 2"
 _RANK = re.compile(r"#?\s*([1-9]\d{0,5})(?:[.,]0+|[.,](5)0*)?\s*(st|nd|rd|th)?(\s+choice)?", re.I)
-_ODD = re.compile("[\ud800-\udfff]")  # what stands for a byte of another encoding
 
 Line = tuple[int, list[str] | str]  # its cells, or what is wrong with it
 
@@ -54,7 +53,7 @@ class Found:
     def add(self, where: str, what: str, value: str) -> None:
         if what in (UNKNOWN_NAME, NO_ITEM) and len(self.unlisted) < MANY:
             self.unlisted[clean_name(value)] += 1
-        if _ODD.search(value):
+        if ODD.search(value):
             what = "bytes in another encoding"
         self.number[what] += 1
         self.first.setdefault(what, f"{where}: {short(value)}")
@@ -158,13 +157,17 @@ class Meaning(dict[tuple[str, ...], bytes]):
         return places
 
     def _by_place(self, cells: Sequence[str]) -> Iterator[tuple[int, float]]:
-        ties = 0
+        tie = None  # the sign between items in one place
         if self.layout.name == "ranking":
             sign = self.options.between.strip()
             cells = cells[0].split(sign)
-            ties = -(sign == ">")
+            if sign == ">":
+                tie = "="
         for place, cell in enumerate(cells):
-            for name in cell.split("=", ties):
+            names = [cell]
+            if tie:
+                names = cell.split(tie)
+            for name in names:
                 item = self.item(name)
                 if item >= 0:
                     yield item, place
